@@ -1,0 +1,203 @@
+"""Every table and column of the package: the only place that names one.
+
+A run carries Arrow tables between stages (FILMS, LINES, SENTENCES, TURNS); what leaves it is described by the `datasets.Features` of CONFIGS. Times are
+seconds from the start of the film, or null when the source does not give them; all texts are Unicode in NFC.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.labels import LABELS
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+FILE = pa.struct(
+    {
+        "document_id": pa.string(),  # stable name of the file: YEAR/IMDB/FILE for OPUS, the relative path otherwise
+        "path": pa.string(),  # relative to the folder that holds the source, "/" between parts, the same on every machine
+        "location": pa.string(),  # where this machine finds it; never leaves the run folder
+        "member": pa.string(),  # name inside the zip at `location`, or null
+        "kind": pa.string(),  # "opus" or "subtitle"
+        "year": pa.int32(),  # from the path, or null
+        "imdb_id": pa.string(),  # from the path, or null
+        "language": pa.string(),  # from the path, or null
+        "size": pa.int64(),  # bytes as stored
+    }
+)
+"""One input file, before it is opened."""
+
+FILMS = pa.schema({"film": pa.string(), "files": pa.list_(FILE)})
+"""A film (or episode) and all its files; the unit that is read, split and sharded."""
+
+SOURCE = pa.struct(
+    {
+        "kind": pa.string(),
+        "path": pa.string(),
+        "imdb_id": pa.string(),
+        "year": pa.int32(),
+        "genres": pa.list_(pa.string()),
+    }
+)
+"""Source facts that are published."""
+
+READING = pa.struct(
+    {
+        "encoding": pa.string(),
+        "encoding_confidence": pa.float32(),  # 0 to 1
+        "original_language": pa.string(),
+        "bad_times": pa.int32(),  # times dropped as missing, backward or absurd
+    }
+)
+"""How a file was read; kept in the run, not published."""
+
+LINE = pa.struct(
+    {
+        "id": pa.int32(),  # number in the file, from 1: `<s id>` of OPUS, running otherwise
+        "text": pa.string(),
+        "start": pa.float64(),
+        "end": pa.float64(),
+        "first_block": pa.int32(),  # number of the subtitle block in which the text begins, from 0
+        "last_block": pa.int32(),  # and of that in which it ends
+        "dash": pa.bool_(),  # a leading dash announced a new speaker
+        "speaker": pa.string(),  # NAME of "NAME: ...", or null
+    }
+)
+"""A physical line of a subtitle, or a sentence: the fields are the same."""
+
+TURN = pa.struct(
+    {"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())}
+)
+"""One speaker's utterance."""
+
+_DOCUMENT = {
+    "document_id": pa.string(),
+    "film": pa.string(),
+    "language": pa.string(),
+    "source": SOURCE,
+    "reading": READING,
+}
+
+LINES = pa.schema({**_DOCUMENT, "lines": pa.list_(LINE)})
+"""A document as read: OPUS gives whole sentences, other subtitles the physical lines of their blocks."""
+
+SENTENCES = pa.schema({**_DOCUMENT, "sentences": pa.list_(LINE)})
+"""A document as sentences."""
+
+TURNS = pa.schema({**_DOCUMENT, "turns": pa.list_(TURN)})
+"""A document as one row of turns."""
+
+DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_DOCUMENT, "turns": pa.list_(TURN)})
+"""One dialogue a row; the id is `<document_id>#<first sentence id>`."""
+
+REASON = "reason"
+"""Column that a stage may add: null where the row goes on, otherwise the code that says why it leaves."""
+
+TOP = pa.struct({"label": pa.int64(), "probability": pa.float32()})
+"""One of a turn's three most probable labels."""
+
+LABELLED_TURN = pa.struct(
+    {
+        **{field.name: field.type for field in TURN},
+        "label": pa.int64(),  # 0 to 40
+        "confidence": pa.float32(),  # probability of that label, 0 to 1
+        "top": pa.list_(TOP),
+        "label_source": pa.string(),  # the model that gave the label
+    }
+)
+"""A turn with its label."""
+
+ENCODED = pa.schema([*DIALOGUES, pa.field("embeddings", pa.large_binary())])
+"""Dialogues with the embeddings of their turns: little-endian float16, [turns, dim], row after row."""
+
+LABELLED = pa.schema(
+    {
+        "dialogue_id": pa.string(),
+        **_DOCUMENT,
+        "turns": pa.list_(LABELLED_TURN),
+        "embeddings": pa.large_binary(),
+        "emotionality": pa.float32(),  # mean over the turns of the summed probabilities of the 32 emotions, 0 to 1
+        "confidence": pa.float32(),  # mean over the turns of the label's probability, 0 to 1
+    }
+)
+"""Labelled dialogues with the scores that selection uses."""
+
+CONFIGS: tuple[str, ...] = ("edos", "edos_initial", "os")
+"""The published configs; the first is the default."""
+
+SPLITS: tuple[str, ...] = ("train", "validation", "test")
+
+
+def features(config: str) -> "Features":
+    """Return the `datasets.Features` of a published config.
+
+    Args:
+        config: one of CONFIGS.
+    """
+    from datasets import ClassLabel, Features, List, Value
+
+    source = {
+        "kind": Value("string"),
+        "path": Value("string"),
+        "imdb_id": Value("string"),
+        "year": Value("int32"),
+        "genres": List(Value("string")),
+    }
+    turn: dict[str, Any] = {
+        "text": Value("string"),
+        "start": Value("float64"),
+        "end": Value("float64"),
+        "sentence_ids": List(Value("int32")),
+    }
+    if config != "os":
+        label = ClassLabel(names=list(LABELS))
+        turn["label"] = label
+        turn["confidence"] = Value("float32")
+        turn["top"] = List({"label": label, "probability": Value("float32")})
+        turn["label_source"] = Value("string")
+    return Features(
+        {
+            "dialogue_id": Value("string"),
+            "document_id": Value("string"),
+            "language": Value("string"),
+            "source": source,
+            "turns": List(turn),
+        }
+    )
+
+
+@cache
+def published(config: str) -> pa.Schema:
+    """Return the Arrow schema of a published config, with the metadata by which `datasets` knows the label names."""
+    return features(config).arrow_schema
+
+
+def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict[str, Any]) -> pa.ListArray:
+    """Build a list-of-struct column from flat columns.
+
+    Args:
+        offsets: [rows + 1] positions in the flat columns at which each row begins, from 0 to their length.
+        item: type of one struct.
+        columns: one flat sequence or Arrow array per field of `item`, all of the same length.
+    """
+    arrays = [
+        column if isinstance(column, pa.Array) else pa.array(column, type=field.type)
+        for field, column in ((field, columns[field.name]) for field in item)
+    ]
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(item)))
+
+
+def unnest(table: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
+    """Undo `nest`: return the flat structs of a list column and the offsets [rows + 1] of its rows, from 0.
+
+    `flat.field(name)` gives one flat column. No value may be null, as no table of a run holds a null list.
+    """
+    array = table[column].combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], table.schema.field(column).type)
+    offsets = array.offsets.to_numpy()
+    return array.flatten(), offsets - offsets[0]
