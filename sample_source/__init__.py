@@ -1,0 +1,1 @@
+"""Source of the packaged sample: invented screenplays and the renderer that turns them into subtitle files."""
