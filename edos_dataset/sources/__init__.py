@@ -1,0 +1,1 @@
+"""Files in, documents of timed lines out."""

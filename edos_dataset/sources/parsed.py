@@ -1,0 +1,75 @@
+"""What every reader returns, and the error by which it refuses a file."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+class ReadError(Exception):
+    """A file cannot be read: it is quarantined, and the run goes on.
+
+    Attributes:
+        reason: code under which the file is counted, such as "malformed_xml".
+        detail: what is wrong and where (line, byte), for a person.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        """Refuse a file for a reason."""
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a file says about itself and its film; null or empty where it says nothing.
+
+    Attributes:
+        language: name of the language in English ("English").
+        cds: on how many discs the film came; a file that holds one disc of several has `disc` set.
+        confidence: how well the subtitle fits its language by OPUS, 0 to 1.
+        doubtful: share of words that OPUS found unknown or corrected, 0 to 1.
+    """
+
+    year: int | None = None
+    genres: list[str] = field(default_factory=list)
+    original_language: str | None = None
+    language: str | None = None
+    cds: int | None = None
+    disc: int | None = None
+    confidence: float | None = None
+    doubtful: float | None = None
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The lines of a file as flat columns of one length, and its facts.
+
+    Attributes:
+        ids: int32, number of each line in the file.
+        texts: the lines in NFC, none empty.
+        starts: float64 seconds, NaN where unknown.
+        ends: the same.
+        first_blocks: int32, number of the block in which the line begins, from 0.
+        last_blocks: int32, number of that in which it ends.
+        bad_times: times dropped as missing, backward or absurd.
+        encoding: how the bytes were decoded.
+        encoding_confidence: 0 to 1.
+        facts: what the file says about itself.
+    """
+
+    ids: np.ndarray
+    texts: list[str]
+    starts: np.ndarray
+    ends: np.ndarray
+    first_blocks: np.ndarray
+    last_blocks: np.ndarray
+    bad_times: int
+    encoding: str
+    encoding_confidence: float
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def timed_share(self) -> float:
+        """Share of the lines that have both times, 0 to 1."""
+        return float(np.mean(~np.isnan(self.starts) & ~np.isnan(self.ends))) if self.texts else 0.0
