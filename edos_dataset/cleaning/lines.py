@@ -1,0 +1,122 @@
+"""Lines to clean lines: markup away, dashes and speakers into their fields, and out with what is not speech."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from edos_dataset.cleaning import captions
+from edos_dataset.cleaning.markup import repair_letters, strip_markup
+from edos_dataset.cleaning.rejects import part
+from edos_dataset.pipeline import Stage, Unit
+from edos_dataset.schema import LINE, nest, unnest
+
+REASONS = ("credit", "music", "sound", "empty")
+"""Reason codes of the stage."""
+
+# Lines that match none of these pass untouched, without a Python call. Half of all lines of a usual file do.
+_SUSPECT = (
+    r"[<>{}&\\\[\]()*#♩♪♫♬¶©@]|[^\S ]|  |^ | $|^[\"'“]?[-‐‑‒–—―−]|^.{1,48}:"
+    "|[\u00a0\u00ad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ufff9-\ufffb\x00-\x1f\x7f]"
+    r"|(?i:www\.|subti|caption|sync|copyright|rights reserved|download|addic7ed|subscene|podnapisi|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
+    r"|^\W*(?i:advertise|support us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared|uploaded|made|ripp|encod|transcri)"
+    r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
+)
+_CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"
+_SPOKEN = r"[\p{L}\p{N}]"
+
+
+class _Line(NamedTuple):
+    text: str
+    dash: bool
+    speaker: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class CleanLines(Stage):
+    """Clean the text of LINES.
+
+    Markup, invisible characters and descriptions of sounds go; leading dashes become `dash` and "NAME:" becomes `speaker`; English letters confused by optical
+    character recognition are put right. Lines leave that are credits, sung, sounds only, or empty.
+
+    Args:
+        language: the language of documents that do not name theirs.
+    """
+
+    language: str = "en"
+
+    name: ClassVar[str] = "lines"
+    unit: ClassVar[Unit] = "lines"
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Clean a batch of documents."""
+        lines, offsets = unnest(table, "lines")
+        texts = lines.field("text").to_pylist()
+        dash = pc.fill_null(lines.field("dash"), False).to_numpy(zero_copy_only=False).copy()
+        speaker = lines.field("speaker").to_pylist()
+        codes = np.zeros(len(texts), np.int64)
+        english = [(language or self.language)[:2].lower() == "en" for language in table["language"].to_pylist()]
+        for row, start, stop in _suspect_blocks(lines, offsets):
+            for place, line in enumerate(_clean_block(texts[start:stop], english[row]), start):
+                texts[place] = line.text
+                dash[place] |= line.dash
+                speaker[place] = line.speaker or speaker[place]
+                codes[place] = REASONS.index(line.reason) + 1 if line.reason else 0
+        columns = {field.name: lines.field(field.name) for field in LINE}
+        columns |= {"text": pa.array(texts, pa.string()), "dash": pa.array(dash), "speaker": pa.array(speaker, pa.string())}
+        clean = table.set_column(table.column_names.index("lines"), table.schema.field("lines"), nest(offsets, LINE, columns))
+        return part(clean, "lines", codes, REASONS)
+
+
+def _suspect_blocks(lines: pa.StructArray, offsets: np.ndarray) -> list[tuple[int, int, int]]:
+    """Return row, first and last + 1 line of the blocks in which any line may need cleaning."""
+    texts = lines.field("text")
+    suspect = pc.or_(pc.match_substring_regex(texts, f"{_SUSPECT}|{_CONFUSED}"), pc.invert(pc.match_substring_regex(texts, _SPOKEN)))
+    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    block = lines.field("first_block").to_numpy(zero_copy_only=False)
+    starts = np.flatnonzero(np.r_[len(rows) > 0, (rows[1:] != rows[:-1]) | (block[1:] != block[:-1])]) if len(rows) else np.zeros(0, np.int64)
+    stops = np.r_[starts[1:], len(rows)] if len(starts) else starts
+    chosen = np.unique(np.searchsorted(starts, np.flatnonzero(suspect), side="right") - 1)
+    return list(zip(rows[starts[chosen]].tolist(), starts[chosen].tolist(), stops[chosen].tolist(), strict=True))
+
+
+def _clean_block(raw: list[str], english: bool) -> list[_Line]:
+    """Clean the lines of one block together: brackets, songs and names go on from line to line."""
+    texts = [strip_markup(text) for text in raw]
+    if english:
+        texts = [repair_letters(text) for text in texts]
+    credit = [captions.is_credit(text) for text in texts]
+    for place in range(1, len(texts)):
+        credit[place] |= credit[place - 1] and captions.credits_next(texts[place - 1])
+    spoken, sung = map(list, zip(*map(captions.strip_music, texts), strict=True))
+    undashed = [captions.split_dash(text) for text in spoken]
+    named = "\n".join(captions.name_speaker(text) for text, _ in undashed)
+    bare = captions.strip_sounds(named).split("\n")
+    lines: list[_Line] = []
+    waiting: str | None = None  # a name that stood alone on the line before
+    for place, (text, (before, dash)) in enumerate(zip(bare, undashed, strict=True)):
+        text, again = captions.split_dash(captions.tidy(text))
+        text, speaker = captions.split_speaker(text, english)
+        text, inner = captions.split_dash(captions.tidy(text))
+        song = any(sung) and (not has_own_voice(dash or again, speaker) or sung[place])
+        reason = "credit" if credit[place] else _reason(text, before, song, sung[place])
+        lines.append(_Line(text if reason is None else texts[place], dash or again or inner, speaker or waiting, reason))
+        waiting = speaker if reason == "empty" else None
+    return lines
+
+
+def has_own_voice(dash: bool, speaker: str | None) -> bool:
+    """Return whether a line is marked as somebody's, so that a song on another line of its block is not its business."""
+    return dash or speaker is not None
+
+
+def _reason(text: str, before: str, song: bool, sung: bool) -> str | None:
+    """Say why a line leaves, if it does."""
+    if captions.has_speech(text):
+        return "music" if song and not sung else None
+    if song:
+        return "music"
+    return "sound" if captions.has_speech(before) and not text.strip(".…-") and not before.rstrip().endswith(":") else "empty"

@@ -1,0 +1,1 @@
+"""From lines to sentences, from sentences to turns, from turns to dialogues."""
