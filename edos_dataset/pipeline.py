@@ -4,13 +4,14 @@ import ast
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -45,8 +46,11 @@ class Stage:
 
     def fingerprint(self) -> str:
         """Return a hash of the stage's code (its module and all of ours that it imports), version and parameters."""
-        record = {"stage": self.name, "version": self.version, "parameters": asdict(self), "code": code_hash(type(self).__module__)}
-        return hash_json(record)
+        return _fingerprint(self)
+
+    def inputs(self) -> dict[str, str]:
+        """Return what else the output depends on, name to hash: the weights of a model, say."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -57,22 +61,27 @@ class CorpusStep:
     unit: ClassVar[Unit]
     version: ClassVar[int] = 1
 
-    def decide(self, shards: Sequence[Path]) -> pa.Table:
-        """Return what leaves, as a table of REMOVALS; the order of its rows has no meaning.
+    def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
+        """Yield what leaves, one table of REMOVALS for each shard, in the order of the shards.
 
         Args:
             shards: Parquet files of dialogues. The decision may depend on their rows, never on how these are spread over files.
         """
         raise TypeError(f"{type(self).__name__} is not a corpus step: it defines no decide")
 
+    def apply(self, table: pa.Table, removals: pa.Table) -> pa.Table:
+        """Carry the decision out on the shard that it is about: return its rows with the column `reason`. By default whole rows leave."""
+        reasons = np.full(table.num_rows, None, dtype=object)
+        reasons[removals["row"].to_numpy()] = removals["reason"].to_pylist()
+        return table.append_column(REASON, pa.array(reasons, pa.string()))
+
     def fingerprint(self) -> str:
         """Return a hash of the step's code, version and parameters."""
-        record = {"step": self.name, "version": self.version, "parameters": asdict(self), "code": code_hash(type(self).__module__)}
-        return hash_json(record)
+        return _fingerprint(self)
 
 
-REMOVALS = pa.schema({"shard": pa.int32(), "row": pa.int32(), "turn": pa.int32(), "reason": pa.string()})
-"""What a corpus step removes: a turn (and so the rest of its dialogue), or the whole dialogue where `turn` is null."""
+REMOVALS = pa.schema({"row": pa.int32(), "turn": pa.int32(), "reason": pa.string()})
+"""What a corpus step removes from a shard: a turn (and so the rest of its dialogue), or the whole dialogue where `turn` is null."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,12 @@ class Output:
 
 
 Pipeline = Sequence[Stage | CorpusStep | Output]
+
+
+def _fingerprint(step: Stage | CorpusStep) -> str:
+    inputs = step.inputs() if isinstance(step, Stage) else {}
+    code = code_hash(type(step).__module__)
+    return hash_json({"step": step.name, "version": step.version, "parameters": asdict(step), "inputs": inputs, "code": code})
 
 
 def count_units(table: pa.Table, unit: Unit) -> int:

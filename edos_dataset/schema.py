@@ -97,6 +97,9 @@ DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_DOCUMENT, "turns": pa.list
 REASON = "reason"
 """Column that a stage may add: null where the row goes on, otherwise the code that says why it leaves."""
 
+DETAIL = "detail"
+"""Column beside REASON: the message, for a person, of a file that could not be read."""
+
 TOP = pa.struct({"label": pa.int64(), "probability": pa.float32()})
 """One of a turn's three most probable labels."""
 

@@ -1,0 +1,34 @@
+# Two commands do everything, set-up included: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := build/demo
+
+.PHONY: demo test lint install clean
+
+demo: install
+	rm -rf $(DEMO) && mkdir -p $(DEMO)
+	cd $(DEMO) && $(CURDIR)/$(BIN)/edos sample films
+	cd $(DEMO) && $(CURDIR)/$(BIN)/edos curate films --out edos
+	cd $(DEMO) && $(CURDIR)/$(BIN)/edos inspect edos --dialogues 5 --seed 1
+	cd $(DEMO) && $(CURDIR)/$(BIN)/python -c 'from datasets import load_dataset; print(load_dataset("edos"))'
+	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'from datasets import load_dataset; print(load_dataset("edos", split="train")[0])'"'"
+
+test: install lint
+	$(BIN)/pytest -n 2
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; name it: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

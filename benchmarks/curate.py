@@ -1,0 +1,110 @@
+"""Sentences per second from OPUS XML to cleaned dialogues, beside a bare lxml parse-and-walk of the same bytes in the same run.
+
+    python benchmarks/curate.py FOLDER_WITH_OPUS_XML --copies 120 --repeats 3
+
+The files are copied as films of their own, each copy with its own words in place of the commonest ones, so that neither duplicate removal nor the cap of 100
+empties the corpus. Each repeat times the walk, one worker and two workers, in turn; reported are medians. Writes benchmarks/curate.json.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+
+from lxml import etree
+
+from edos_dataset.curate import curate, subtitles_to_dialogues
+from edos_dataset.sources.inventory import find_films
+
+
+def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
+    """Copy the XML files `copies` times into an OPUS tree; copy k has a "k" behind every fourth word."""
+    written = []
+    for number, path in enumerate(sorted(source.rglob("*.xml"))):
+        data = path.read_bytes()
+        for copy in range(copies):
+            changed = re.sub(rb"(?<=[a-z])</w>(?=\s*<w)", lambda match, mark=_letters(copy): mark + b"</w>" if match.start() % 4 == 0 else b"</w>", data)
+            file = target / "en" / "2000" / str(1000 + number * copies + copy) / f"{copy}.xml"
+            file.parent.mkdir(parents=True)
+            file.write_bytes(changed)
+            written.append(file)
+    return written
+
+
+def _letters(number: int) -> bytes:
+    return bytes([97 + number % 26, 97 + number // 26 % 26])
+
+
+def bare_walk(files: list[Path]) -> float:
+    """Parse each file with lxml and look at every element's tag and text; return seconds."""
+    began = time.perf_counter()
+    for file in files:
+        for element in etree.fromstring(file.read_bytes()).iter():
+            element.tag  # noqa: B018 - looking is what is timed
+            element.text  # noqa: B018
+    return time.perf_counter() - began
+
+
+def run(folder: Path, workers: int) -> tuple[float, dict]:
+    """Curate in a fresh folder; return seconds, the search for files included, and the manifest."""
+    with tempfile.TemporaryDirectory() as out:
+        began = time.perf_counter()
+        manifest = curate(find_films([folder], "en"), Path(out) / "edos", subtitles_to_dialogues(), workers=workers)
+        return time.perf_counter() - began, manifest
+
+
+def main() -> None:
+    """Time and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--copies", type=int, default=120)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        files = make_corpus(arguments.source, Path(folder) / "opus", arguments.copies)
+        size = sum(file.stat().st_size for file in files)
+        walks, ones, twos = [], [], []
+        manifest: dict = {}
+        for _ in range(arguments.repeats):
+            walks.append(bare_walk(files))
+            seconds, manifest = run(Path(folder) / "opus", 1)
+            ones.append(seconds)
+            twos.append(run(Path(folder) / "opus", 2)[0])
+    sentences = next(stage["read"] for stage in manifest["stages"] if stage["unit"] == "sentences")
+    walk, one, two = map(statistics.median, (walks, ones, twos))
+    result = {
+        "command": " ".join(["python", *sys.argv]),
+        "date": date.today().isoformat(),
+        "machine": {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()},
+        "input": {"files": len(files), "bytes": size, "sentences": sentences},
+        "dialogues": manifest["configs"]["os"]["dialogues"],
+        "seconds": {"walk": walks, "one_worker": ones, "two_workers": twos},
+        "sentences_per_second": {"walk": round(sentences / walk), "one_worker": round(sentences / one), "two_workers": round(sentences / two)},
+        "times_the_walk": round(one / walk, 2),
+        "scaling_1_to_2": round(one / two, 2),
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+    arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))  # noqa: T201
+
+
+def _processor() -> str:
+    try:
+        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        return names[0] if names else platform.processor()
+    except OSError:
+        return subprocess.run(["uname", "-p"], capture_output=True, text=True, check=False).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

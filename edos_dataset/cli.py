@@ -1,0 +1,180 @@
+"""`edos`: parses the command line, calls the package, prints."""
+
+import json
+import logging
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from edos_dataset import __version__
+from edos_dataset.engines import WorkerDied
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="""Turn subtitles into dialogues in which every turn carries one of 41 emotions and response intents.
+
+`edos curate films/ --out edos` reads every subtitle below `films/` (OPUS XML, SubRip, WebVTT, ASS; plain, gzipped or in a zip), finds turns and dialogues,
+cleans them, labels every turn, and writes a folder that `datasets` loads:
+
+`load_dataset("edos")` `load_dataset("edos", "edos_initial")` `load_dataset("edos", "os")`
+
+Killed or stopped, the same command goes on where it was. `edos inspect edos` shows what came out.""",
+)
+
+FAILED, TOO_MANY_BAD = 1, 3
+"""Exit codes beside 0 (done), 2 (wrong usage) and 130 (stopped with Ctrl-C)."""
+
+Sources = Annotated[list[Path], typer.Argument(help="Files, folders and zip archives of subtitles.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn the errors that a user can mend into one message and an exit code."""
+    try:
+        yield
+    except (ValueError, ImportError, WorkerDied) as error:
+        _fail(str(error))
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        _fail(f"{error.strerror or error}:{where}. What is finished is kept; mend this and give the same command again")
+    except KeyboardInterrupt:
+        typer.echo("Stopped. The same command goes on where it was.", err=True)
+        raise typer.Exit(130) from None
+
+
+def _fail(message: str) -> None:
+    Console(stderr=True).print(f"[bold red]error[/bold red] {message}", highlight=False, soft_wrap=True, markup=True)
+    raise typer.Exit(FAILED)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+    """Set up what all commands share."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+
+
+@app.command()
+def curate(
+    sources: Sources,
+    out: Annotated[Path, typer.Option(help="Folder to write; one of an earlier run is brought up to date.", show_default=False)],
+    recipe: Annotated[Path | None, typer.Option(help="YAML list of stages, as `edos recipe` prints it.", show_default="the built-in one")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Change a parameter: `dialogues.gap=4.0`. May be repeated.")] = None,
+    top: Annotated[int | None, typer.Option(help="Dialogues to select for edos_initial and edos.", show_default="1,000,000")] = None,
+    by: Annotated[str | None, typer.Option(help="Select by `emotionality` or `confidence`.", show_default="emotionality")] = None,
+    labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
+    language: Annotated[str, typer.Option(help="Language of the subtitles; files of another one are left out.")] = "en",
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
+    rejects: Annotated[bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")] = False,
+    max_bad: Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")] = 0.2,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the files and estimate time and disk; write nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a dataset out of subtitles.
+
+    Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read, 130 stopped.
+    """
+    from edos_dataset import console as show
+    from edos_dataset import curate as curating
+    from edos_dataset.engines import available_cores
+    from edos_dataset.estimate import estimate
+    from edos_dataset.recipes import load_recipe, override
+    from edos_dataset.sources.inventory import find_films
+
+    terminal = Console(stderr=as_json)
+    with _explained():
+        default = curating.subtitles_to_edos() if labels else curating.subtitles_to_dialogues()
+        pipeline = load_recipe(recipe, curating.KNOWN) if recipe else default
+        chosen = [f"select.top={top}"] * (top is not None) + [f"select.by={by}"] * (by is not None)
+        pipeline = override(pipeline, chosen + (settings or []))
+        inventory = find_films(sources, language)
+        processes = workers or available_cores()
+        if dry_run:
+            guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
+            lines = [json.dumps(asdict(guess), indent=1)] if as_json else [*show.estimate_lines(guess), *show.skipped_lines(inventory.skipped)]
+            print(*lines, sep="\n")  # noqa: T201 - plain text for pipes
+            return
+        with show.progress_bars(Console(stderr=True)) as progress:
+            manifest = curating.curate(
+                inventory, out, pipeline, workers=processes, limit=limit, language=language, keep_rejects=rejects, progress=progress
+            )
+        bad = curating.bad_share(manifest)
+        if as_json:
+            typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
+        else:
+            _print_run(terminal, out, manifest)
+        if bad > max_bad:
+            Console(stderr=True).print(f"[bold red]{bad:.0%} of the files could not be read[/bold red] (more than {max_bad:.0%}, --max-bad)")
+            raise typer.Exit(TOO_MANY_BAD)
+
+
+def _print_run(terminal: Console, out: Path, manifest: dict[str, object]) -> None:
+    from edos_dataset import console as show
+
+    terminal.print(show.stage_table(manifest))
+    terminal.print(show.config_table(manifest))
+    if manifest["quarantined"]:
+        terminal.print("could not be read:", *show.quarantine_lines(manifest), sep="\n")
+    terminal.print(show.load_line(out, manifest), soft_wrap=True)
+
+
+@app.command()
+def inspect(
+    run: Annotated[Path, typer.Argument(help="A folder that `edos curate` wrote.", show_default=False)],
+    dialogues: Annotated[int, typer.Option(min=0, help="Random dialogues to show.")] = 3,
+    config: Annotated[str | None, typer.Option(help="Config to take them from.", show_default="the default one")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the choice, to see the same ones again.", show_default="none")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: its stages, what each kept and why it rejected the rest, and a few random dialogues with their labels."""
+    from edos_dataset import console as show
+    from edos_dataset.inspection import random_dialogues, read_manifest
+
+    with _explained():
+        manifest = read_manifest(run)
+        found = random_dialogues(run, manifest, dialogues, config, random.Random(seed))
+        if as_json:
+            typer.echo(json.dumps({**manifest, "dialogues": found}, indent=1, ensure_ascii=False))
+            return
+        terminal = Console()
+        _print_run(terminal, run, manifest)
+        for line in show.dialogue_lines(found):
+            terminal.print(line, soft_wrap=True, highlight=False)
+
+
+@app.command()
+def recipe(labels: Annotated[bool, typer.Option(help="With the labelling stages.")] = True) -> None:
+    """Print the built-in recipe as YAML, to edit and give back with `edos curate --recipe`."""
+    from edos_dataset.curate import subtitles_to_dialogues, subtitles_to_edos
+    from edos_dataset.recipes import dump_recipe
+
+    sys.stdout.write(dump_recipe(subtitles_to_edos() if labels else subtitles_to_dialogues()))
+
+
+@app.command()
+def sample(folder: Annotated[Path, typer.Argument(help="Folder to write.", show_default=False)]) -> None:
+    """Copy the packaged sample, invented short films in every format with every kind of defect, to a folder, to try `edos curate` on."""
+    from shutil import copytree
+
+    with _explained():
+        with as_file(files("edos_dataset") / "sample" / "films") as films:
+            copytree(films, folder, dirs_exist_ok=True)
+        typer.echo(f"{sum(path.is_file() for path in folder.rglob('*'))} files in {folder}; next: edos curate {folder} --out edos")

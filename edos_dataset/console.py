@@ -1,0 +1,119 @@
+"""What a person sees in the terminal: progress bars, the table of stages, a few dialogues."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from edos_dataset.estimate import Estimate
+from edos_dataset.labels import EMOTIONS, LABELS
+from edos_dataset.runs import Progress as Report
+from edos_dataset.schema import CONFIGS
+
+
+@contextmanager
+def progress_bars(console: Console) -> Iterator[Report]:
+    """Show a bar a phase, in shards, with the units read per second and the time left; give the function that a run calls."""
+    columns = (
+        TextColumn("{task.description:<12}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(phase: str, done: int, total: int, units: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(phase, total=total, rate="")
+            elapsed = bars.tasks[tasks[phase]].elapsed
+            rate = f"{units / elapsed:,.0f}/s" if elapsed and units else ""
+            bars.update(tasks[phase], completed=done, total=total, rate=rate)
+
+        yield report
+
+
+def stage_table(manifest: Mapping[str, Any]) -> Table:
+    """Return the table of stages: what each read, kept and rejected, by reason, and how fast one worker was."""
+    table = Table(title=f"{manifest['input']['films']:,} films, {manifest['input']['files']:,} files", title_justify="left")
+    table.add_column("stage")
+    table.add_column("counts")
+    for name in ("read", "kept"):
+        table.add_column(name, justify="right")
+    table.add_column("rejected")
+    table.add_column("per second", justify="right")
+    for stage in manifest["stages"]:
+        reasons = sorted(stage["rejected"].items(), key=lambda item: -item[1])
+        rejected = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
+        rate = f"{stage['per_second']:,.0f}" if stage["per_second"] else ""
+        table.add_row(stage["stage"], stage["unit"], f"{stage['read']:,}", f"{stage['kept']:,}", rejected, rate)
+    return table
+
+
+def config_table(manifest: Mapping[str, Any]) -> Table:
+    """Return the table of configs: dialogues, splits, turns, means, size."""
+    table = Table()
+    table.add_column("config")
+    for name in ("dialogues", "train / validation / test", "turns", "turns a dialogue", "tokens a turn", "size"):
+        table.add_column(name, justify="right")
+    for config, row in manifest["configs"].items():
+        splits = " / ".join(f"{count:,}" for count in row["splits"].values())
+        means = (f"{row['turns_per_dialogue']:.2f}", f"{row['tokens_per_turn']:.2f}")
+        table.add_row(config, f"{row['dialogues']:,}", splits, f"{row['turns']:,}", *means, decimal(row["bytes"]))
+    return table
+
+
+def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield dialogues as lines of rich markup: each turn after its label and confidence."""
+    for dialogue in dialogues:
+        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]"
+        for turn in dialogue["turns"]:
+            if "label" in turn:
+                name = LABELS[turn["label"]]
+                colour = "magenta" if name in EMOTIONS else "cyan"
+                yield f"  [{colour}]{name:>13}[/{colour}] [dim]{turn['confidence']:.2f}[/dim]  {escape(turn['text'])}"
+            else:
+                yield f"  - {escape(turn['text'])}"
+        yield ""
+
+
+def quarantine_lines(manifest: Mapping[str, Any], most: int = 10) -> Iterator[str]:
+    """Yield one line for each quarantined file, `most` at the most."""
+    notes = manifest["quarantined"]
+    for note in notes[:most]:
+        yield f"  [yellow]{escape(note['path'])}[/yellow] {note['reason']}: {escape(note['detail'])}"
+    if len(notes) > most:
+        yield f"  and {len(notes) - most} more, in manifest.json"
+
+
+def estimate_lines(estimate: Estimate) -> Iterator[str]:
+    """Yield what a dry run found out."""
+    yield f"{estimate.films:,} films in {estimate.files:,} files, {decimal(estimate.bytes)}"
+    yield f"about {estimate.sentences:,} sentences, {estimate.dialogues:,} dialogues and {estimate.turns:,} turns, judged by {estimate.sampled} films"
+    minutes, seconds = divmod(round(estimate.seconds), 60)
+    yield f"about {minutes} min {seconds} s and {decimal(estimate.disk)} of disk"
+
+
+def skipped_lines(skipped: Sequence[tuple[str, str]], most: int = 10) -> Iterator[str]:
+    """Yield one line for each thing found that is not going to be read."""
+    for path, reason in skipped[:most]:
+        yield f"  not read: {path} ({reason})"
+    if len(skipped) > most:
+        yield f"  and {len(skipped) - most} more"
+
+
+def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
+    """Return the line of Python that loads the default config, as rich markup."""
+    default = next((config for config in CONFIGS if config in manifest["configs"]), None)
+    path = out.as_posix()
+    path = f"./{path}" if "/" not in path and path != "edos" else path
+    return f"[green]from datasets import load_dataset; ds = load_dataset({escape(json.dumps(path))})[/green]  # config {default}"

@@ -1,0 +1,188 @@
+"""From subtitles to a published folder. Read this file first: a pipeline is a plain list of stages, and `curate` carries it out."""
+
+import json
+import platform
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from edos_dataset import __version__
+from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates
+from edos_dataset.cleaning.lines import CleanLines
+from edos_dataset.cleaning.rules import CleanTurns
+from edos_dataset.engines import LocalEngine
+from edos_dataset.labeling.annotate import AnnotateDialogues, EncodeTurns, LabelTurns
+from edos_dataset.labeling.selection import SelectDialogues
+from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, hash_json
+from edos_dataset.publishing.cards import dataset_card
+from edos_dataset.publishing.layout import ConfigFiles, put_in_place, write_config
+from edos_dataset.recipes import Item, dump_recipe
+from edos_dataset.runs import Progress, Run, pack
+from edos_dataset.segmentation.dialogues import SegmentDialogues
+from edos_dataset.segmentation.sentences import SplitSentences
+from edos_dataset.segmentation.turns import SegmentTurns
+from edos_dataset.shards import digest, locked, write_text
+from edos_dataset.sources.films import ReadFilms
+from edos_dataset.sources.inventory import Inventory, estimate_sentences
+
+SHARD_SENTENCES = 20_000
+"""Sentences a shard: the unit of work, of resuming and of memory."""
+
+
+def subtitles_to_dialogues() -> list[Item]:
+    """Return the stages from files to cleaned dialogues, the config `os`."""
+    return [
+        ReadFilms(),
+        CleanLines(),
+        SplitSentences(),
+        SegmentTurns(),
+        SegmentDialogues(),
+        CleanTurns(),
+        CapUtterances(),
+        DropDuplicates(),
+        Output("os"),
+    ]
+
+
+def subtitles_to_edos() -> list[Item]:
+    """Return the whole pipeline (EDOS, Section 3): dialogues, weak labels, the most emotional ones, labels with the history of each turn."""
+    return [
+        *subtitles_to_dialogues(),
+        EncodeTurns(),
+        LabelTurns(),
+        SelectDialogues(),
+        Output("edos_initial"),
+        AnnotateDialogues(),
+        Output("edos"),
+    ]
+
+
+KNOWN: dict[str, type[Stage] | type[CorpusStep]] = {type(item).name: type(item) for item in subtitles_to_edos() if not isinstance(item, Output)}
+"""The stages that a recipe may name."""
+
+
+def curate(
+    inventory: Inventory,
+    out: Path,
+    pipeline: Pipeline,
+    *,
+    workers: int = 1,
+    limit: int | None = None,
+    language: str = "en",
+    keep_rejects: bool = False,
+    shard_sentences: int = SHARD_SENTENCES,
+    progress: Progress = lambda *_: None,
+) -> dict[str, Any]:
+    """Run a pipeline over the files of an inventory and write the published layout.
+
+    Args:
+        inventory: what `sources.inventory.find_films` found.
+        out: the folder to write; the run itself lies in `out/.run`. A folder of an earlier run is brought up to date.
+        pipeline: stages, corpus steps and outputs.
+        workers: processes.
+        limit: films at most, the first by key.
+        language: code of the dialogues' language, for the card.
+        keep_rejects: write everything that is dropped, with its reason, to `out/.run/*/*.rejects.parquet`.
+        shard_sentences: sentences a shard.
+        progress: called after each shard.
+
+    Returns:
+        The manifest, as written to `out/manifest.json`.
+
+    Raises:
+        FolderError: the folder holds something else, or another run is at work in it.
+        OSError: a file could not be written; the same call goes on where it stopped.
+        WorkerDied: a worker was killed; likewise.
+    """
+    began = time.perf_counter()
+    films = inventory.films.slice(0, limit)
+    with locked(out), LocalEngine(workers) as engine:
+        run = Run(out / ".run", engine, keep_rejects, progress)
+        outputs = run.execute(pack(films, estimate_sentences(films), shard_sentences), pipeline)
+        published = {config: [str(path) for path in shards] for config, shards in outputs.items()}
+        configs = _publish(out, outputs, language, pipeline, run)
+        manifest = {
+            "recipe": dump_recipe(pipeline),
+            "fingerprint": hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)]),
+            "versions": _versions(),
+            "input": {"films": films.num_rows, "files": _files(films), "skipped": [list(entry) for entry in inventory.skipped]},
+            "stages": [vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None} for count in run.counts],
+            "quarantined": sorted(run.notes, key=lambda note: note["path"]),
+            "configs": {written.config: _summary(written) for written in configs},
+            "shards": {"total": sum(map(len, published.values())), "made_now": run.made},
+            "workers": workers,
+            "seconds": round(time.perf_counter() - began, 2),
+        }
+        write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False))
+    return manifest
+
+
+def bad_share(manifest: Mapping[str, Any]) -> float:
+    """Return the share of the files that had to be quarantined, 0 to 1."""
+    return len(manifest["quarantined"]) / max(manifest["input"]["files"], 1)
+
+
+def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pipeline: Pipeline, run: Run) -> list[ConfigFiles]:
+    """Write the configs and the card, unless the folder already holds just what these shards give."""
+    record_path = out / ".run" / "published.json"
+    key = hash_json([{config: [digest(path) for path in shards] for config, shards in outputs.items()}, code_hash("edos_dataset.publishing.layout")])
+    configs = _published_before(out, record_path, key)
+    if configs is None:
+        prepared = out / ".run" / "publishing"
+        shutil.rmtree(prepared, ignore_errors=True)
+        prepared.mkdir(parents=True)
+        configs = [write_config(config, shards, prepared) for config, shards in outputs.items()]
+        put_in_place(prepared, out)
+        digests = {name: digest(out / name) for written in configs for names in written.files.values() for name in names}
+        write_text(record_path, json.dumps({"key": key, "files": digests, "configs": [vars(written) for written in configs]}))
+    for config in ("edos", "edos_initial", "os"):
+        if config not in outputs:
+            shutil.rmtree(out / config, ignore_errors=True)  # of an earlier run with a longer pipeline
+    models = {name: record for item in pipeline if isinstance(item, LabelTurns | AnnotateDialogues) for name, record in item.records().items()}
+    stages = [vars(count) for count in run.counts]
+    write_text(out / "README.md", dataset_card(configs, language, models, stages))
+    return configs
+
+
+def _published_before(out: Path, record_path: Path, key: str) -> list[ConfigFiles] | None:
+    try:
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+        if record["key"] != key or any(digest(out / name) != known for name, known in record["files"].items()):
+            return None
+    except (OSError, ValueError, KeyError):
+        return None
+    for written in record["configs"]:
+        written["labels"] = {int(label): count for label, count in written["labels"].items()}
+    return [ConfigFiles(**written) for written in record["configs"]]
+
+
+def _summary(written: ConfigFiles) -> dict[str, Any]:
+    rows, turns = sum(written.rows.values()), sum(written.turns.values())
+    return {
+        "dialogues": rows,
+        "turns": turns,
+        "tokens": written.tokens,
+        "turns_per_dialogue": round(turns / max(rows, 1), 3),
+        "tokens_per_turn": round(written.tokens / max(turns, 1), 3),
+        "splits": written.rows,
+        "bytes": sum(written.bytes.values()),
+    }
+
+
+def _files(films: pa.Table) -> int:
+    return sum(len(files) for files in films["files"])
+
+
+def _versions() -> dict[str, str]:
+    found = {"edos-dataset": __version__, "python": platform.python_version()}
+    for package in ("pyarrow", "datasets", "lxml", "pysubs2", "torch", "sentence-transformers"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

@@ -1,0 +1,150 @@
+"""The labelling stages: embeddings of turns, weak labels of single turns, labels of turns with their history."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder, limit_threads
+from edos_dataset.labeling.heads import LinearHead, dialogue_features
+from edos_dataset.labels import EMOTIONS
+from edos_dataset.pipeline import Stage, Unit
+from edos_dataset.schema import ENCODED, LABELLED, LABELLED_TURN, TOP, nest, unnest
+
+TOP_LABELS = 3
+
+
+@lru_cache(maxsize=1)
+def _encoder(model: str, device: str) -> Encoder:
+    return Encoder(model, device=device)
+
+
+@lru_cache(maxsize=4)
+def _head(name: str) -> LinearHead:
+    return LinearHead.load(name)
+
+
+@dataclass(frozen=True)
+class EncodeTurns(Stage):
+    """Embed every turn: DIALOGUES to ENCODED.
+
+    On a CPU it runs in one thread, so that a run gives the same bytes whatever its number of workers.
+
+    Args:
+        model: a SentenceTransformer: the packaged all-MiniLM-L6-v2, a Hub id or a folder.
+        device: "cpu", "cuda", "cuda:1", ...
+    """
+
+    model: str = DEFAULT_MODEL
+    device: str = "cpu"
+
+    name: ClassVar[str] = "encode"
+    unit: ClassVar[Unit] = "turns"
+
+    def inputs(self) -> dict[str, str]:
+        """Return the identity of the model's weights."""
+        return {"model": Encoder.identify(self.model)}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Add the embeddings."""
+        turns, offsets = unnest(table, "turns")
+        with limit_threads(1):
+            vectors = _encoder(self.model, self.device).encode(turns.field("text").to_pylist()).astype("<f2")
+        rows = [vectors[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+        return table.select(ENCODED.names[:-1]).append_column(ENCODED.field("embeddings"), pa.array(rows, pa.large_binary()))
+
+
+@dataclass(frozen=True)
+class LabelTurns(Stage):
+    """Label every turn by itself, and score turns and dialogues: ENCODED to LABELLED (the weak labeler of EDOS, Section 3).
+
+    A dialogue's emotionality is the mean over its turns of the probabilities of the 32 emotions, summed (Xie & Pu, Section 3); its confidence is the mean
+    probability of its turns' labels.
+
+    Args:
+        head: a shipped head, or a folder with one, on the embeddings of the stage "encode".
+    """
+
+    head: str = "weak"
+
+    name: ClassVar[str] = "label"
+    unit: ClassVar[Unit] = "turns"
+
+    def inputs(self) -> dict[str, str]:
+        """Return the hash of the head's weights."""
+        return {"head": _head(self.head).identity}
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the head's record, by the name that stands in `label_source`."""
+        return {_head(self.head).source: _head(self.head).record}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Add labels and scores."""
+        turns, offsets = unnest(table, "turns")
+        head = _head(self.head)
+        probabilities = head.predict_proba(embeddings_of(table))
+        columns = {field.name: table[field.name] for field in ENCODED}
+        columns["turns"] = _labelled(turns, offsets, probabilities, head.source)
+        columns["emotionality"] = _means(probabilities[:, : len(EMOTIONS)].sum(axis=1), offsets)
+        columns["confidence"] = _means(probabilities.max(axis=1, initial=0), offsets)
+        return pa.table(columns, schema=LABELLED)
+
+
+@dataclass(frozen=True)
+class AnnotateDialogues(Stage):
+    """Label every turn with its history: LABELLED to LABELLED; the labels are replaced, the scores that selected the dialogue stay.
+
+    Args:
+        head: a shipped head, or a folder with one, on a turn's embedding and the decayed mean of those before it.
+    """
+
+    head: str = "dialogue"
+
+    name: ClassVar[str] = "annotate"
+    unit: ClassVar[Unit] = "turns"
+
+    def inputs(self) -> dict[str, str]:
+        """Return the hash of the head's weights."""
+        return {"head": _head(self.head).identity}
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the head's record, by the name that stands in `label_source`."""
+        return {_head(self.head).source: _head(self.head).record}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Replace the labels."""
+        turns, offsets = unnest(table, "turns")
+        head = _head(self.head)
+        probabilities = head.predict_proba(dialogue_features(embeddings_of(table), offsets))
+        position = table.column_names.index("turns")
+        return table.set_column(position, LABELLED.field("turns"), _labelled(turns, offsets, probabilities, head.source))
+
+
+def embeddings_of(table: pa.Table) -> np.ndarray:
+    """Return the embeddings of all turns of an ENCODED or LABELLED table, float32 [turns, dim]."""
+    turns, _ = unnest(table, "turns")
+    data = b"".join(table["embeddings"].to_pylist())
+    return np.frombuffer(data, "<f2").reshape(len(turns), -1 if data else 0).astype(np.float32)
+
+
+def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: np.ndarray, source: str) -> pa.ListArray:
+    """Return the turns with label, confidence, the three most probable labels (of equal ones the smaller id first), and who says so."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :TOP_LABELS]
+    ranked = np.take_along_axis(probabilities, order, axis=1)
+    ends = np.arange(len(turns) + 1) * order.shape[1]
+    columns = {
+        **{name: turns.field(name) for name in ("text", "start", "end", "sentence_ids")},
+        "label": order[:, 0],
+        "confidence": ranked[:, 0],
+        "top": nest(ends, TOP, {"label": order.ravel(), "probability": ranked.ravel()}),
+        "label_source": [source] * len(turns),
+    }
+    return nest(offsets, LABELLED_TURN, columns)
+
+
+def _means(values: np.ndarray, offsets: np.ndarray) -> pa.Array:
+    """Return the mean of each dialogue's values, float32."""
+    running = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    return pa.array(((running[offsets[1:]] - running[offsets[:-1]]) / np.maximum(np.diff(offsets), 1)).astype(np.float32))

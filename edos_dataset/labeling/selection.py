@@ -1,0 +1,70 @@
+"""EDOS initial: the most emotional dialogues of the corpus."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from edos_dataset.pipeline import REMOVALS, CorpusStep, Unit
+
+
+@dataclass(frozen=True)
+class SelectDialogues(CorpusStep):
+    """Keep the `top` dialogues by one of their scores; of equal ones those with the smaller dialogue id.
+
+    Memory: 4 bytes a dialogue for the scores, and the ids of the dialogues that tie with the last one chosen.
+
+    Args:
+        top: dialogues that stay, from 0; 1,000,000 in the papers.
+        by: "emotionality", the mean over the turns of the probabilities of the 32 emotions (Xie & Pu, Section 3), or "confidence", the mean probability of
+            the turns' labels (EDOS, Section 3).
+    """
+
+    top: int = 1_000_000
+    by: Literal["emotionality", "confidence"] = "emotionality"
+
+    name: ClassVar[str] = "select"
+    unit: ClassVar[Unit] = "dialogues"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.top < 0:
+            raise ValueError(f"top must be at least 0, got {self.top}")
+        if self.by not in ("emotionality", "confidence"):
+            raise ValueError(f"by must be 'emotionality' or 'confidence', got {self.by!r}")
+
+    def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
+        """Yield the dialogues of each shard that are not chosen, with the reason "not_selected"."""
+        scores = [pq.read_table(shard, columns=[self.by])[self.by].to_numpy() for shard in shards]
+        last, tied = self._border(np.concatenate(scores) if scores else np.zeros(0, np.float32))
+        lucky = self._first_ids(shards, scores, last, tied)
+        for shard, score in zip(shards, scores, strict=True):
+            chosen = score > last
+            ties = np.flatnonzero(score == last)
+            if len(ties) and lucky:
+                ids = pq.read_table(shard, columns=["dialogue_id"])["dialogue_id"].take(ties).to_pylist()
+                chosen[ties[[dialogue_id in lucky for dialogue_id in ids]]] = True
+            rows = np.flatnonzero(~chosen)
+            reasons = ["not_selected"] * len(rows)
+            yield pa.table({"row": rows, "turn": pa.nulls(len(rows), pa.int32()), "reason": reasons}).cast(REMOVALS)
+
+    def _border(self, scores: np.ndarray) -> tuple[float, int]:
+        """Return the score of the last dialogue chosen, and how many of those that have it are chosen."""
+        if self.top >= len(scores):
+            return -1.0, 0  # every score is at least 0
+        if self.top == 0:
+            return float("inf"), 0
+        last = float(np.partition(scores, len(scores) - self.top)[len(scores) - self.top])
+        return last, self.top - int((scores > last).sum())
+
+    def _first_ids(self, shards: Sequence[Path], scores: Sequence[np.ndarray], last: float, tied: int) -> set[str]:
+        ids: list[str] = []
+        for shard, score in zip(shards, scores, strict=True):
+            rows = np.flatnonzero(score == last)
+            if tied and len(rows):
+                ids += pq.read_table(shard, columns=["dialogue_id"])["dialogue_id"].take(rows).to_pylist()
+        return set(sorted(ids)[:tied])

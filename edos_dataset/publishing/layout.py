@@ -1,0 +1,150 @@
+"""The published layout: `<config>/<split>-00000-of-0000N.parquet` and the README whose YAML makes `load_dataset` read them."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from edos_dataset.schema import SPLITS, published
+
+SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
+
+_TOKEN = r"[\pL\pN]+(?:['’][\pL\pN]+)*|[^\pL\pN\s]"
+
+
+@dataclass
+class ConfigFiles:
+    """What was written for a config.
+
+    Attributes:
+        files: split to file names, relative to the published folder.
+        rows: split to number of dialogues.
+        turns: split to number of turns.
+        tokens: tokens of all turns: words, with their apostrophes, and single punctuation marks.
+        bytes: split to size of the Parquet files.
+        arrow_bytes: split to size of the data in memory, which `datasets` calls num_bytes.
+        labels: label id to number of turns, for the labelled configs.
+    """
+
+    config: str
+    files: dict[str, list[str]] = field(default_factory=lambda: {split: [] for split in SPLITS})
+    rows: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+    turns: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+    bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+    arrow_bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+    tokens: int = 0
+    labels: dict[int, int] = field(default_factory=dict)
+
+
+def split_of(film: str) -> str:
+    """Return the split of a film: by a hash of its key, 80/10/10, so that it is the same in every corpus and all files of a film share it."""
+    place = int.from_bytes(hashlib.sha256(film.encode()).digest()[:8], "big") / 2**64
+    if place < SHARE_TRAIN:
+        return "train"
+    return "validation" if place < SHARE_TRAIN + SHARE_VALIDATION else "test"
+
+
+def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file: int = 100_000) -> ConfigFiles:
+    """Write the dialogues of a run's shards as the Parquet files of a config.
+
+    Args:
+        config: one of `schema.CONFIGS`.
+        shards: Parquet files with the columns of the config and `film`.
+        folder: the published folder; the files go to `folder/config`.
+        rows_a_file: dialogues a file at most. A split without dialogues gets one file without rows, so that every split loads.
+
+    Memory: one shard, and one row group of the file being written for each split.
+    """
+    written = ConfigFiles(config)
+    (folder / config).mkdir(parents=True)
+    writers = {split: _SplitWriter(folder, config, split, rows_a_file) for split in SPLITS}
+    for shard in shards:
+        for split, table in _by_split(shard, config):
+            writers[split].write(table)
+            _count(written, split, table)
+    for split, writer in writers.items():
+        written.files[split] = writer.close()
+        written.bytes[split] = sum((folder / name).stat().st_size for name in written.files[split])
+    return written
+
+
+def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
+    table = pq.read_table(shard)
+    splits = pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
+    table = table.select(published(config).names).cast(published(config))
+    for split in SPLITS:
+        part = table.filter(pc.equal(splits, split))
+        if part.num_rows:
+            yield split, part
+
+
+def _count(written: ConfigFiles, split: str, table: pa.Table) -> None:
+    turns = pc.list_flatten(table["turns"])
+    written.rows[split] += table.num_rows
+    written.turns[split] += len(turns)
+    written.arrow_bytes[split] += table.nbytes
+    written.tokens += pc.sum(pc.count_substring_regex(pc.struct_field(turns, "text"), _TOKEN)).as_py() or 0
+    if "label" in turns.type.names:
+        for count in pc.value_counts(pc.struct_field(turns, "label")).to_pylist():
+            written.labels[count["values"]] = written.labels.get(count["values"], 0) + count["counts"]
+
+
+class _SplitWriter:
+    """Writes one split; the number of files in the names is known only at the end, so they are renamed then."""
+
+    def __init__(self, folder: Path, config: str, split: str, rows_a_file: int) -> None:
+        self.folder, self.config, self.split, self.rows_a_file = folder, config, split, rows_a_file
+        self.paths: list[Path] = []
+        self.writer: pq.ParquetWriter | None = None
+        self.rows = 0
+
+    def write(self, table: pa.Table) -> None:
+        while table.num_rows:
+            if self.writer is None or self.rows == self.rows_a_file:
+                self._open()
+            part = table.slice(0, self.rows_a_file - self.rows)
+            assert self.writer is not None
+            self.writer.write_table(part, row_group_size=10_000)
+            self.rows += part.num_rows
+            table = table.slice(part.num_rows)
+
+    def close(self) -> list[str]:
+        if not self.paths:
+            self._open()
+        if self.writer is not None:
+            self.writer.close()
+        names = [f"{self.config}/{self.split}-{index:05d}-of-{len(self.paths):05d}.parquet" for index in range(len(self.paths))]
+        for path, name in zip(self.paths, names, strict=True):
+            path.rename(self.folder / name)
+        return names
+
+    def _open(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        self.paths.append(self.folder / self.config / f"{self.split}-{len(self.paths):05d}.part")
+        self.writer = pq.ParquetWriter(self.paths[-1], published(self.config), compression="zstd", write_page_index=True)
+        self.rows = 0
+
+
+def put_in_place(prepared: Path, target: Path) -> None:
+    """Move everything in `prepared` into `target`, each entry at one stroke; an entry of the same name goes.
+
+    The README comes last, so that a folder whose README is new is wholly new.
+    """
+    entries = sorted(prepared.iterdir(), key=lambda entry: (entry.name == "README.md", entry.name))
+    for entry in entries:
+        goal = target / entry.name
+        if goal.is_dir():
+            retired = prepared.with_name(f"retired-{entry.name}")
+            shutil.rmtree(retired, ignore_errors=True)
+            goal.rename(retired)
+            entry.rename(goal)
+            shutil.rmtree(retired)
+        else:
+            entry.replace(goal)
+    prepared.rmdir()
