@@ -48,8 +48,9 @@ def billion_laughs() -> str:
 def external_entity() -> str:
     """Return XML that asks its reader for a file of the machine."""
     return (
-        '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE document [\n  <!ENTITY secret SYSTEM "file:///etc/hostname">\n]>\n'
-        '<document id="3009002">\n  <s id="1">\n    <w id="1.1">&secret;</w>\n    <w id="1.2">.</w>\n  </s>\n</document>\n'
+        '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE document [\n'
+        '  <!ENTITY secret SYSTEM "file:///etc/hostname">\n]>\n'
+        '<document id="3009002">\n  <s id="1">\n    <w id="1.1">&secret;</w>\n  </s>\n</document>\n'
     )
 
 

@@ -16,6 +16,7 @@ LONGEST_PAUSE = 4.0
 PAUSE_AT_INSERT = 2.4
 """The same for a pause beside an insert, which takes time of its own."""
 
+_FINAL = re.compile(r"[.?!…][\"')]*$")
 _ABBREVIATIONS = {"Mr.", "Mrs.", "Ms.", "Dr.", "St.", "Prof."}
 
 
@@ -42,14 +43,31 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Content:
+    """What a block shows: one part, or two with a line and perhaps a dash each."""
+
+    parts: tuple[Part, ...]
+    dashes: tuple[bool, ...] = (False,)
+
+
+@dataclass(frozen=True)
 class Block:
     """One subtitle on the screen, times in milliseconds; `place` is (scene, block of the scene), both from 1."""
 
     start: int
     end: int
-    parts: tuple[Part, ...]
+    content: Content
     place: tuple[int, int]
-    dashed: bool = False
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of its content."""
+        return self.content.parts
+
+    @property
+    def spoken(self) -> bool:
+        """Whether it holds speech and not an insert."""
+        return self.parts[0].speaker is not None
 
 
 @dataclass(frozen=True)
@@ -65,18 +83,20 @@ class Look:
 def split_sentences(text: str) -> list[Word]:
     """Cut speech into words and mark the sentence ends: . ? ! ... before a capital, a digit or a quote, and the end."""
     pieces = text.split()
-    words = [
-        Word(piece, re.search(r"[.?!…][\"')]*$", piece) is not None and piece not in _ABBREVIATIONS and not follow[0].islower())
-        for piece, follow in pairwise(pieces)
-    ]
+    words = [Word(piece, _ends_sentence(piece, follow)) for piece, follow in pairwise(pieces)]
     return [*words, Word(pieces[-1], True)]
+
+
+def _ends_sentence(piece: str, follow: str) -> bool:
+    return bool(_FINAL.search(piece)) and piece not in _ABBREVIATIONS and not follow[0].islower()
 
 
 def wrap(text: str) -> list[str] | None:
     """Break text into one or two lines of at most WIDTH characters, as even as can be; None where it does not fit."""
     if len(text) <= WIDTH:
         return [text]
-    cuts = [index for index, char in enumerate(text) if char == " " and index <= WIDTH and len(text) - index - 1 <= WIDTH]
+    longest_left = len(text) - 1 - WIDTH
+    cuts = [index for index, char in enumerate(text) if char == " " and longest_left <= index <= WIDTH]
     if not cuts:
         return None
     cut = min(cuts, key=lambda index: abs(2 * index - len(text)))
@@ -98,7 +118,7 @@ def _chunks(words: list[Word]) -> Iterator[list[Word]]:
         words = words[cut:]
 
 
-def _speech_parts(speech: Speech, look: Look) -> list[Part]:
+def _speech_words(speech: Speech, look: Look) -> list[Word]:
     words = split_sentences(speech.text)
     if look.spoil:
         spoilt = [look.spoil(word.text, chance(speech.text, index)) for index, word in enumerate(words)]
@@ -108,32 +128,45 @@ def _speech_parts(speech: Speech, look: Look) -> list[Part]:
     if look.names:
         # OPUS cuts a sentence after a colon that a capital follows, so the name stands as a sentence of its own.
         words = [Word(f"{speech.speaker}:", True), *words]
-    return [Part(tuple(chunk), speech.speaker, speech.stage is not None) for chunk in _chunks(words)]
+    return words
 
 
-def _shares_block(first: list[Part], second: list[Part]) -> bool:
-    """Whether two turns, whole in one part each, fit as the two dash lines of one block."""
-    return len(first) == len(second) == 1 and max(len(first[0].text), len(second[0].text)) <= WIDTH - 2
+def _opening(words: list[Word]) -> list[Word]:
+    """Return the first sentence, with the name before it."""
+    ends = [index for index, word in enumerate(words, 1) if word.ends and not word.text.endswith(":")]
+    return words[: ends[0]]
 
 
-def _pair(scene: Scene, look: Look, key: tuple[object, ...]) -> Iterator[tuple[Part, ...] | Pause]:
-    """Yield what each block of a scene holds, and the pauses."""
-    items = [_speech_parts(item, look) if isinstance(item, Speech) else item for item in scene]
-    index = 0
-    while index < len(items):
-        item = items[index]
-        follow = items[index + 1] if index + 1 < len(items) else None
-        index += 1
+def _fill(scene: Scene, look: Look, key: tuple[object, ...]) -> Iterator[Pause | Content]:
+    """Yield what each block of a scene holds, and the pauses.
+
+    The end of a turn and the opening sentence of the next share a block, at times, when both fit in a line. Both lines
+    have a dash when the first turn is whole in its line, else the second alone; and now and then neither has.
+    """
+    rest: list[Word] | None = None
+    for index, item in enumerate(scene):
+        follow = scene[index + 1] if index + 1 < len(scene) else None
         if isinstance(item, Pause):
-            beside = index > 1 and isinstance(items[index - 2], Insert) or isinstance(follow, Insert)
+            beside = Insert in (type(scene[index - 1]), type(follow))
             yield Pause(min(item.seconds, PAUSE_AT_INSERT if beside else LONGEST_PAUSE))
-        elif isinstance(item, Insert):
-            yield (Part(tuple(split_sentences(item.text)), None),)
-        elif isinstance(follow, list) and _shares_block(item, follow) and chance(key, index, "pair") < look.sharing:
-            yield (item[0], follow[0])
-            index += 1
-        else:
-            yield from ((part,) for part in item)
+            continue
+        if isinstance(item, Insert):
+            yield Content((Part(tuple(split_sentences(item.text)), None),))
+            continue
+        shown = _speech_words(item, look) if rest is None else rest
+        parts = [Part(tuple(chunk), item.speaker, item.stage is not None) for chunk in _chunks(shown)]
+        whole, rest = rest is None and len(parts) == 1, None
+        if parts and isinstance(follow, Speech):
+            words = _speech_words(follow, look)
+            opening = Part(tuple(_opening(words)), follow.speaker, follow.stage is not None)
+            fits = max(len(parts[-1].text), len(opening.text)) <= WIDTH - 2
+            if fits and chance(key, index, "share") < look.sharing * (1 if whole else 0.5):
+                dashed = chance(key, index, "dash") < 0.85
+                yield from (Content((part,)) for part in parts[:-1])
+                yield Content((parts[-1], opening), (whole and dashed, dashed))
+                rest = words[len(opening.words) :]
+                continue
+        yield from (Content((part,)) for part in parts)
 
 
 def lay_out(film: Screenplay, look: Look) -> list[Block]:
@@ -144,22 +177,21 @@ def lay_out(film: Screenplay, look: Look) -> list[Block]:
         if number > 1:
             clock += 6_000 + round(12_000 * chance(film.imdb, number, "scene"))
         place, last = 0, None
-        for content in _pair(scene, look, (film.imdb, number)):
+        for content in _fill(scene, look, (film.imdb, number)):
             if isinstance(content, Pause):
                 clock += round(1000 * content.seconds)
                 continue
             place += 1
             blocks.append(_time(content, clock, (number, place), last, film.imdb))
-            last, clock = content[-1].speaker, blocks[-1].end
+            last, clock = content.parts[-1].speaker, blocks[-1].end
     return blocks
 
 
-def _time(parts: tuple[Part, ...], clock: int, place: tuple[int, int], last: str | None, key: str) -> Block:
+def _time(content: Content, clock: int, place: tuple[int, int], last: str | None, key: str) -> Block:
     """Start a block shortly after the one before and keep it on the screen for as long as it takes to read it."""
-    same = last is not None and last == parts[0].speaker
-    gap = 50 + round((100 if same else 550) * chance(key, place, "gap"))
-    start = clock + (60 if parts[0].speaker is None or last is None else gap)
-    characters = sum(len(part.text) for part in parts)
-    length = 1000 if parts[0].speaker is None else max(1000, round(1000 * characters / READING_SPEED))
-    dashed = len(parts) == 2 and chance(key, place, "dash") < 0.85
-    return Block(start, start + length + round(150 * chance(key, place, "length")), parts, place, dashed)
+    first = content.parts[0].speaker
+    gap = 50 + round((100 if first == last else 550) * chance(key, place, "gap"))
+    start = clock + (60 if first is None or last is None else gap)
+    characters = sum(len(part.text) for part in content.parts)
+    length = 1000 if first is None else max(1000, round(1000 * characters / READING_SPEED))
+    return Block(start, start + length + round(150 * chance(key, place, "length")), content, place)

@@ -68,8 +68,8 @@ def _events(blocks: list[Block], faults: dict[tuple[int, int], str], emphasis: b
         times = stamps(block, faults.get(block.place))
         if times:
             yield Time(number, "S", times[0])
-        for part in block.parts:
-            for text, ends in _sentences(part, block.dashed):
+        for part, dash in zip(block.parts, block.content.dashes, strict=True):
+            for text, ends in _sentences(part, dash):
                 yield from _texts(text, emphasis and part.staged)
                 if ends:
                     yield None
@@ -86,8 +86,8 @@ def _texts(text: str, emphasis: bool) -> Iterator[Text]:
     yield Text(text, emphasis)
 
 
-def _sentences(part: Part, dashed: bool) -> Iterator[tuple[str, bool]]:
-    words = ["-"] if dashed else []
+def _sentences(part: Part, dash: bool) -> Iterator[tuple[str, bool]]:
+    words = ["-"] if dash else []
     for word in part.words:
         words.append(word.text)
         if word.ends:
@@ -118,9 +118,9 @@ def _open_tag(number: int, emphasis: bool) -> str:
 
 def _word(token: str, identifier: str, caps: bool, emphasis: bool) -> str:
     shown = token.upper() if caps else token
-    attributes = {"alternative": token if shown != token else "", "emphasis": "true" if emphasis else "", "id": identifier}
-    written = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value)
-    return f"    <w{written}>{escape(shown)}</w>"
+    alternative = f"alternative={quoteattr(token)} " if shown != token else ""
+    italics = 'emphasis="true" ' if emphasis else ""
+    return f'    <w {alternative}{italics}id="{identifier}">{escape(shown)}</w>'
 
 
 def _sentence(number: int, events: list[Time | Text], raw: bool, caps: bool) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Render the sample: python -m sample_source.render writes edos_dataset/sample/ from the screenplays.
 
-The tables here say which file format, encoding and defect each film gets; what is spoken stands in the screenplays alone.
+The tables here say which file format, encoding and defect each film gets; what is spoken stands in the screenplays.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from sample_source.broken import broken_files, corrupt_zip, pack_gzip, pack_zip
 from sample_source.layout import Block, Look, lay_out
 from sample_source.opus import Facts, write_opus
-from sample_source.screenplay import Screenplay, Speech, parse_screenplay
+from sample_source.screenplay import Screenplay, parse_screenplay
 from sample_source.spoil import misread, mistranslate
 from sample_source.subtitle import Markup, write_ass, write_srt, write_vtt
 from sample_source.truth import BadTurn, Document, build_truth
@@ -58,7 +58,7 @@ FILMS = (
     Film(5, "opus", outcome="documentary"),
     Film(6, "srt", encoding="iso-8859-1"),
     Film(7, "ass", Look(sharing=0.9), Markup(voices=True)),
-    Film(8, "vtt", markup=Markup(voices=True)),
+    Film(8, "vtt", markup=Markup(voices=True, entities=True)),
     Film(9, "opus", encoding="iso8859-2"),
     Film(10, "zip"),
     Film(11, "zip"),
@@ -84,10 +84,19 @@ FILMS = (
     Film(28, "srt", encoding="cp1250"),
 )
 
-DETAILED = (1, 2, 3, 4, 6, 7, 8, 10, 12, 18, 27, 28)
+DETAILED = (1, 2, 3, 4, 6, 7, 8, 10, 12, 16, 18, 27, 28)
 """Films whose turns stand in the truth file."""
 
-BAD_TURNS: tuple[BadTurn, ...] = ()
+BAD_TURNS = (
+    BadTurn(2, 3, "Yes", "too_short"),
+    BadTurn(2, 4, "It's 555-0142, 555-0199, 24-7-365, #1138.", "few_letters"),
+    BadTurn(2, 6, "I was looking for my hat, and then I found a beetle", "too_long"),
+    BadTurn(2, 7, "I have no idea.", "repeats_previous"),
+    BadTurn(3, 3, "$#@! 555-0199 ... *&%!", "bad_start"),
+    BadTurn(3, 4, "No no no no no no no!", "repetitive"),
+    BadTurn(8, 1, "Previously on Orchard Station, the signal came back.", "previously_on"),
+    BadTurn(8, 4, "That night the wind came down from the ridge", "single_turn"),
+)
 """Planned bad turns; what follows them in the scene leaves with them."""
 
 DEFECTS: dict[str, tuple[int, str]] = {
@@ -108,12 +117,12 @@ DEFECTS: dict[str, tuple[int, str]] = {
     "crlf": (13, r"\r\n"),
     "bom": (13, "^\ufeff"),
     "sound_brackets": (13, r"\[[A-Z ]+\]"),
-    "sound_parentheses": (15, r"\([a-z ]+\)"),
+    "sound_parentheses": (13, r"\([a-z ]+\)"),
     "music": (8, "♪ .+ ♪"),
-    "html_entities": (15, r"&#39;[^\0]+&quot;"),
-    "html_ampersand": (21, r"&amp;"),
+    "html_entities": (8, r"&#39;[^\0]+&quot;"),
+    "html_ampersand": (8, r"&amp;"),
     "ocr": (18, r"l'm|lt's|\bl [a-z]"),
-    "utf_16": (21, "^\ufeff1\r\n"),
+    "utf_16": (21, "^\ufeff1\r\n\\d"),
     "latin_1": (6, "[é-ü]"),
     "cp1250": (28, "[őű]"),
     "latin_2_declared_utf_8": (9, 'encoding="utf-8"[^\0]+ő'),
@@ -137,13 +146,12 @@ def place(row: Film, film: Screenplay) -> Document:
     """Say where a rendered file goes."""
     file = f"{3_000_000 + 10 * film.number + row.version}"
     tree = f"xml/en/{film.year}/{film.imdb}/{file}.xml"
+    facts = (row.outcome, row.number, row.encoding)
     if row.form in ("srt", "vtt", "ass"):
-        return Document(f"{row.form}/{film.slug}.{row.form}", None, row.outcome, row.number)
-    if row.form == "corrupt-zip":
-        return Document(CORRUPT_ZIP, f"OpenSubtitles/{tree}", row.outcome, row.number)
-    if row.form.startswith("zip"):
-        return Document(ZIP, f"OpenSubtitles/{tree}", row.outcome, row.number)
-    return Document(f"opus/{tree}{'.gz' if row.gz else ''}", None, row.outcome, row.number)
+        return Document(f"{row.form}/{film.slug}.{row.form}", None, *facts)
+    if "zip" in row.form:
+        return Document(CORRUPT_ZIP if row.form == "corrupt-zip" else ZIP, f"OpenSubtitles/{tree}", *facts)
+    return Document(f"opus/{tree}{'.gz' if row.gz else ''}", None, *facts)
 
 
 def write_film(row: Film, film: Screenplay) -> bytes:
@@ -191,21 +199,6 @@ def pack(texts: dict[Document, bytes]) -> dict[str, bytes]:
     return files | broken_files(next(iter(texts.values())))
 
 
-def find_duplicates(films: dict[int, Screenplay], documents: list[Document]) -> list[dict[str, Any]]:
-    """List the scenes whose speech stands word for word in more than one kept document."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for document in documents:
-        if document.outcome == "kept" and document.film is not None:
-            for scene in films[document.film].scenes:
-                turns = tuple(item.text for item in scene if isinstance(item, Speech))
-                found.setdefault(turns, []).append(document.document)
-    return [
-        {"documents": names, "turns": list(turns), "reason": "duplicate_dialogue"}
-        for turns, names in found.items()
-        if len(names) > 1
-    ]
-
-
 def truth(films: dict[int, Screenplay], texts: dict[Document, bytes]) -> dict[str, Any]:
     """Return the content of truth.json."""
     broken = [Document(name, None, "quarantined") for name in sorted(broken_files(b""))]
@@ -213,7 +206,7 @@ def truth(films: dict[int, Screenplay], texts: dict[Document, bytes]) -> dict[st
     shown = {item.film: item.document for item in reversed(list(texts))}
     defects = {name: shown[film] for name, (film, _) in DEFECTS.items() if film in shown}
     bad = tuple(turn for turn in BAD_TURNS if turn.film in films)
-    return build_truth(documents, films, bad, DETAILED, defects, find_duplicates(films, documents))
+    return build_truth(documents, films, bad, DETAILED, defects)
 
 
 def missing_defects(texts: dict[Document, bytes]) -> list[str]:

@@ -64,9 +64,9 @@ def _break(text: str) -> list[str]:
 def block_lines(block: Block, markup: Markup) -> list[str]:
     """Return the lines of a SubRip or WebVTT block with their markup."""
     lines: list[str] = []
-    for part in block.parts:
+    for part, dash in zip(block.parts, block.content.dashes, strict=True):
         text = _shown(part, markup)
-        broken = [(markup.dash if block.dashed else "") + text] if len(block.parts) == 2 else _break(text)
+        broken = [(markup.dash if dash else "") + text] if len(block.parts) == 2 else _break(text)
         if part.speaker is None and markup.top:
             broken[0] = "{\\an8}" + broken[0]
         opening, closing = "", ""
@@ -101,7 +101,7 @@ def write_vtt(film: Screenplay, blocks: list[Block], markup: Markup) -> str:
     for number, block in enumerate(blocks, 1):
         start, end = (stamp(time).replace(",", ".") for time in (block.start, block.end))
         name = f"cue-{number}\n" if number % 2 else ""
-        setting = " line:0% align:center" if block.parts[0].speaker is None else ""
+        setting = " line:0% align:center" if not block.spoken else ""
         cues.append(f"{name}{start} --> {end}{setting}\n" + "\n".join(block_lines(block, markup)) + "\n")
     return "\n".join(cues)
 
@@ -111,8 +111,9 @@ def write_ass(film: Screenplay, blocks: list[Block], markup: Markup) -> str:
     events = []
     for block in blocks:
         start, end = (stamp(time)[1:-1].replace(",", ".") for time in (block.start, block.end))
-        text = "\\N".join(block_lines(block, replace(markup, voices=False))).replace("<i>", "{\\i1}").replace("</i>", "{\\i0}")
+        text = "\\N".join(block_lines(block, replace(markup, voices=False)))
+        text = text.replace("<i>", "{\\i1}").replace("</i>", "{\\i0}")
         speaker = block.parts[0].speaker if markup.voices and len(block.parts) == 1 else None
-        style = "Sign" if block.parts[0].speaker is None else "Default"
+        style = "Default" if block.spoken else "Sign"
         events.append(f"Dialogue: 0,{start},{end},{style},{speaker or ''},0,0,0,,{text}\n")
     return _ASS_HEADER.format(title=film.title) + "".join(events)

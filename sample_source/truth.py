@@ -1,5 +1,7 @@
-"""The truth file: what a careful reader takes from each rendered file. It comes from the screenplays and a list made by
-hand, and from nothing of the package."""
+"""The truth file: what a careful reader takes from each rendered file.
+
+It comes from the screenplays and a list made by hand, and from nothing of the package.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from sample_source.screenplay import Insert, Screenplay, Speech
 
 @dataclass(frozen=True)
 class BadTurn:
-    """A turn written to be rejected: film, scene (from 1), its words and the reason code."""
+    """A turn written to be rejected: film, scene (from 1), how it begins and the reason code."""
 
     film: int
     scene: int
@@ -26,6 +28,7 @@ class Document:
     member: str | None
     outcome: str
     film: int | None = None
+    encoding: str | None = None
 
     @property
     def document(self) -> str:
@@ -72,13 +75,11 @@ def turn_rejects(film: Screenplay, bad: Iterable[BadTurn]) -> list[dict[str, str
     rejects = []
     for plan in bad:
         texts = [item.text for item in film.scenes[plan.scene - 1] if isinstance(item, Speech)]
-        if plan.text not in texts:
-            raise ValueError(f"film {plan.film}, scene {plan.scene}: no turn {plan.text!r}")
-        if plan.reason == "single_turn":
-            rejects.append({"text": plan.text, "reason": "single_turn"})
-            continue
-        place = texts.index(plan.text) + (1 if plan.reason == "repeats_previous" else 0)
-        rejects.append({"text": plan.text, "reason": plan.reason})
+        places = [place for place, text in enumerate(texts) if text.startswith(plan.text)]
+        if not places:
+            raise ValueError(f"film {plan.film}, scene {plan.scene}: no turn begins {plan.text!r}")
+        place = places[-1]
+        rejects.append({"text": texts[place], "reason": plan.reason})
         rejects.extend({"text": text, "reason": "after_removed_turn"} for text in texts[place + 1 :])
         if place == 1:
             rejects.append({"text": texts[0], "reason": "single_turn"})
@@ -86,9 +87,24 @@ def turn_rejects(film: Screenplay, bad: Iterable[BadTurn]) -> list[dict[str, str
 
 
 def insert_rejects(film: Screenplay) -> list[dict[str, str]]:
-    """List the inserts of a film that are no dialogue, with their reasons; signs have none, as they may pass for speech."""
+    """List the inserts of a film that are no dialogue, with reasons; a sign has none, as it may pass for speech."""
     inserts = [item.text for scene in film.scenes for item in scene if isinstance(item, Insert)]
     return [{"text": text, "reason": insert_reason(text)} for text in inserts if insert_reason(text) != "sign"]
+
+
+def find_duplicates(films: dict[int, Screenplay], documents: list[Document]) -> list[dict[str, Any]]:
+    """List the scenes whose speech stands word for word in more than one kept document."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for document in documents:
+        if document.outcome == "kept" and document.film is not None:
+            for scene in films[document.film].scenes:
+                turns = tuple(item.text for item in scene if isinstance(item, Speech))
+                found.setdefault(turns, []).append(document.document)
+    return [
+        {"documents": names, "turns": list(turns), "reason": "duplicate_dialogue"}
+        for turns, names in found.items()
+        if len(names) > 1
+    ]
 
 
 def build_truth(
@@ -97,7 +113,6 @@ def build_truth(
     bad: tuple[BadTurn, ...],
     detailed: Iterable[int],
     defects: dict[str, str],
-    duplicates: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return the content of truth.json.
 
@@ -107,8 +122,8 @@ def build_truth(
         bad: the planned bad turns.
         detailed: numbers of the films whose turns are listed.
         defects: planned defect to the document that shows it.
-        duplicates: dialogues that stand in more than one document.
     """
+    duplicates = find_duplicates(films, documents)
     listed: list[dict[str, Any]] = []
     rejects: list[dict[str, str]] = []
     for document in documents:
@@ -122,6 +137,12 @@ def build_truth(
             listed.append({**facts, "turns": film_turns(film)})
         rejects += [{"document": name, **reject} for reject in found]
     outcomes = [
-        {"document": item.document, "document_id": item.document_id, "outcome": item.outcome} for item in documents
+        {
+            "document": item.document,
+            "document_id": item.document_id,
+            "outcome": item.outcome,
+            "encoding": item.encoding,
+        }
+        for item in documents
     ]
     return {"documents": outcomes, "films": listed, "rejects": rejects, "duplicates": duplicates, "defects": defects}
