@@ -90,7 +90,7 @@ def _rank(row: _Document) -> tuple[Any, ...]:
     assert parsed is not None
     facts = parsed.facts
     return (
-        (facts.cds or 1) > 1,
+        facts.is_part,
         -round(parsed.timed_share * 20),
         round((facts.doubtful or 0.0) * 50),
         -(facts.confidence if facts.confidence is not None else 0.0),

@@ -26,7 +26,7 @@ class Facts:
 
     Attributes:
         language: name of the language in English ("English").
-        cds: on how many discs the film came; a file that holds one disc of several has `disc` set.
+        is_part: the file holds one of several discs of the film.
         confidence: how well the subtitle fits its language by OPUS, 0 to 1.
         doubtful: share of words that OPUS found unknown or corrected, 0 to 1.
     """
@@ -35,8 +35,7 @@ class Facts:
     genres: list[str] = field(default_factory=list)
     original_language: str | None = None
     language: str | None = None
-    cds: int | None = None
-    disc: int | None = None
+    is_part: bool = False
     confidence: float | None = None
     doubtful: float | None = None
 
