@@ -69,5 +69,5 @@ def broken_files(healthy: bytes) -> dict[str, bytes]:
         "broken/external_entity.xml": external_entity().encode(),
         "broken/picture.srt": picture(),
         "broken/truncated.xml": healthy[:6000],
-        "broken/truncated.xml.gz": packed[: len(packed) * 3 // 5],
+        "broken/cut_short.xml.gz": packed[: len(packed) * 3 // 5],
     }

@@ -37,9 +37,9 @@ class Document:
 
     @property
     def document_id(self) -> str:
-        """YEAR/IMDB/FILE for OPUS files in their tree, the path otherwise."""
-        if self.path.startswith("broken/") and not self.member or "xml/en/" not in self.document:
-            return self.path
+        """YEAR/IMDB/FILE for OPUS files in their tree, otherwise the path from the folder films/ on."""
+        if "xml/en/" not in self.document:
+            return f"films/{self.document}"
         return "/".join(self.document.split("/")[-3:]).removesuffix(".gz").removesuffix(".xml")
 
 

@@ -66,9 +66,9 @@ def contents(data: bytes, name: str) -> object:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             stored = [(info.filename, info.date_time, info.CRC, info.file_size) for info in archive.infolist()]
             return stored, archive.testzip()
-    if name.endswith(".gz") and "truncated" not in name:
+    if name.endswith(".gz") and "cut_short" not in name:
         return gzip.decompress(data)
-    return len(data) > 0 if "truncated.xml.gz" in name else data
+    return len(data) > 0 if "cut_short" in name else data
 
 
 def test_rendering_gives_the_packaged_files(texts: dict[Document, bytes]) -> None:
@@ -161,7 +161,7 @@ def test_broken_files_are_broken() -> None:
     """Each fails in the reader of its format."""
     folder = render.SAMPLE / "films" / "broken"
     with pytest.raises(EOFError):
-        gzip.decompress((folder / "truncated.xml.gz").read_bytes())
+        gzip.decompress((folder / "cut_short.xml.gz").read_bytes())
     with pytest.raises(ElementTree.ParseError):
         ElementTree.parse(folder / "truncated.xml")
     with zipfile.ZipFile(folder / "corrupt_member.zip") as archive:
@@ -215,8 +215,8 @@ def test_document_ids(truth: dict[str, Any]) -> None:
     ids = {document["document"]: document["document_id"] for document in truth["documents"]}
     assert ids["opus/xml/en/2019/9000104/3000040.xml.gz"] == "2019/9000104/3000040"
     assert ids["OpenSubtitles.zip/OpenSubtitles/xml/en/2011/9000110/3000100.xml"] == "2011/9000110/3000100"
-    assert ids["srt/the-pigeon-job.srt"] == "srt/the-pigeon-job.srt"
-    assert ids["broken/truncated.xml"] == "broken/truncated.xml"
+    assert ids["srt/the-pigeon-job.srt"] == "films/srt/the-pigeon-job.srt"
+    assert ids["broken/truncated.xml"] == "films/broken/truncated.xml"
 
 
 @pytest.mark.parametrize(
