@@ -21,8 +21,11 @@ def pack_zip(members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED)
 
 
 def pack_gzip(content: bytes) -> bytes:
-    """Return gzip bytes without a time or name."""
-    return gzip.compress(content, 9, mtime=0)
+    """Return gzip bytes without a time or name; `gzip.compress` writes another header from Python 3.11 on."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()
 
 
 def corrupt_zip(members: dict[str, bytes], spoilt: str) -> bytes:
