@@ -145,9 +145,15 @@ def _lines(parsed: list[Parsed], lengths: list[int]) -> pa.ListArray:
         "first_block": _concatenate([document.first_blocks for document in parsed], np.int32),
         "last_block": _concatenate([document.last_blocks for document in parsed], np.int32),
         "dash": pa.array(np.zeros(total, dtype=bool)),
-        "speaker": pa.nulls(total, pa.string()),
+        "speaker": _speakers(parsed, total),
     }
     return nest(offsets, LINE, columns)
+
+
+def _speakers(parsed: list[Parsed], total: int) -> pa.Array:
+    if not any(document.speakers for document in parsed):
+        return pa.nulls(total, pa.string())
+    return pa.array([speaker for document in parsed for speaker in document.speakers or [None] * len(document.texts)], pa.string())
 
 
 def _concatenate(arrays: list[np.ndarray], dtype: type) -> np.ndarray:

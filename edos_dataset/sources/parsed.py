@@ -55,6 +55,7 @@ class Parsed:
         encoding: how the bytes were decoded.
         encoding_confidence: 0 to 1.
         facts: what the file says about itself.
+        speakers: speaker of each line where the file names any.
     """
 
     ids: np.ndarray
@@ -67,6 +68,7 @@ class Parsed:
     encoding: str
     encoding_confidence: float
     facts: Facts = field(default_factory=Facts)
+    speakers: list[str | None] | None = None
 
     @property
     def timed_share(self) -> float:
