@@ -5,37 +5,37 @@ import re
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sgt|Capt|Lt|Sir|Lady|Father|Sister|Aunt|Uncle|Agent|Officer|Detective|Captain|Doctor|Professor|President)"
 _UPPER = r"[^\W\d_a-z][\w'’.\-/&#]*(?:,? [\w'’.\-/&#]+){0,4}"
 _CAPITALISED = r"[^\W\d_a-z][\w'’.\-/]*(?:(?: (?:and|&|/))? [^\W\d_a-z][\w'’.\-/]*){0,2}"
-_SPEAKER = re.compile(rf"({_UPPER}|{_CAPITALISED}) ?:(?!\d|//)\s*(?=\D|$)")
+_SPEAKER = re.compile(rf"({_UPPER}|{_CAPITALISED}) ?:(?![\d/\\])\s*")
 _BRACKETED_SPEAKER = re.compile(r"[\[(]([^\[\]()]{1,40})[\])] ?:\s*")
 _HAS_TITLE = re.compile(rf"{_TITLE}\b")
 _SOUND_WORD = re.compile(r"(?i)\b(?:\w+ing|laughs?|sighs?|gasps?|chuckles?|groans?|whispers?|sobs?|screams?|cries|coughs?|grunts?|sniffs?|giggles?)$")
 # Words that come before a colon, or begin what comes before one, without being anybody's name.
-_ORDINARY = frozenset(
-    """
-    a i i'm i'll it it's its you your he his she her we our they their my me this that these those there here what when where who why how which the
-    and but or so because if then as for from with without to at by on in of off out up about after before once is are was were be been do does did has
-    have had can could will would should must may might not no yes yeah yep nope oh ah hey hi hello ok okay well now just only also always never maybe
-    remember look listen see wait think imagine know guess say says said tell ask asks answer answers question questions note notes notice warning caution
-    attention danger update correction translation quote unquote result results rule rules problem problems solution fact facts truth lie lies point
-    option options choice step tip hint clue example exhibit case lesson moral plan goal idea theory conclusion verdict secret subject topic title chapter
-    episode scene act part section item number name names age address date time place position status state type category reason reasons reminder message
-    news newsflash headline breaking ps p.s pss fyi re cc attn nb eg e.g ie i.e one two three four five six seven eight nine ten first second third fourth
-    fifth last next finally another other thing things word words everything something nothing anything only simple easy bottom line long story good bad
-    great best worst big new old more most less meaning definition instructions ingredients recipe motto dear today tomorrow tonight yesterday monday
-    tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december spoiler trivia
-    like previously q scenario dare wrong right left true false total score final same because including namely especially
-    """.split()
-)
+_ORDINARY_WORDS = """
+a i i'm i'll it it's its you your he his she her we our they their my me this that these those there here what when where who why how which the
+and but or so because if then as for from with without to at by on in of off out up about after before once is are was were be been do does did has
+have had can could will would should must may might not no yes yeah yep nope oh ah hey hi hello ok okay well now just only also always never maybe
+remember look listen see wait think imagine know guess say says said tell ask asks answer answers question questions note notes notice warning caution
+attention danger update correction translation quote unquote result results rule rules problem problems solution fact facts truth lie lies point
+option options choice step tip hint clue example exhibit case lesson moral plan goal idea theory conclusion verdict secret subject topic title chapter
+episode scene act part section item number name names age address date time place position status state type category reason reasons reminder message
+news newsflash headline breaking ps p.s pss fyi re cc attn nb eg e.g ie i.e one two three four five six seven eight nine ten first second third fourth
+fifth last next finally another other thing things word words everything something nothing anything only simple easy bottom line long story good bad
+great best worst big new old more most less meaning definition instructions ingredients recipe motto dear today tomorrow tonight yesterday monday
+tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december spoiler trivia
+like previously q scenario dare wrong right left true false total score final same because including namely especially
+"""
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
 _DASH = re.compile(r"(?:[-‐‑‒–—―−]+\s*|>{2,}\s*)+")
 _GOES_ON = re.compile(r"(?:--+|—)\s*(?=[^\W\d_A-Z])(?=[a-zß-öø-ÿ])")
 
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|(?<![\w*])\*+[^*\s][^*\n]*\*+(?![\w*])")
+_SMILEY = re.compile(r"[:;=]-?\)|[:;]-? ?\($", re.MULTILINE)
 _STRAY = re.compile(r"[\[\]()]")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[,.!?;])")
 
-_NOTE = re.compile("[♩♪♫♬¶]")
+_NOTES = re.compile("[♩♪♫♬¶]+")
 _SUNG = re.compile("[♩♪♫♬¶]+[^♩♪♫♬¶]*[♩♪♫♬¶]+")
-_HASH = re.compile(r"\W*#\s+\D|.*(?:\s|[.,!?])#$")
+_HASH = re.compile(r"\W*#\s+\D|\W*#.*#$|.*(?:\s|[.,!?])#$")
 
 _MAKER = r"(?:sub(?:title)?s?|subtitling|caption(?:s|ed|ing)?|closed[- ]caption\w*|re-?sync\w*|sync\w*|transcript\w*|transcribed|encod\w+|ripp\w+|correct\w+)"
 _WORK = r"(?:translat\w+|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created|provided|shared|uploaded|made)"
@@ -43,7 +43,7 @@ _CREDIT = re.compile(
     r"(?i:www\.\w|https?:|\w@\w+\.\w"
     r"|\b(?:open|tv)?subtitles?\.(?:org|net|com)|\bopensubtitles\b|\baddic7ed\b|\bsubscene\b|\bpodnapisi\b|\ballsubs\b"
     r"|^\W*downloaded from\b|^\W*advertise your (?:product|brand)|^\W*support us and become|\brate this subtitle\b|\bchoose the best subtitles\b"
-    r"|\ball rights reserved\b|©|\bcopyright (?:\(c\)|\d{4})|\bcaptioning (?:institute|center|centre|sponsored)\b|\bcaptions? copyright\b"
+    r"|\ball rights reserved\b|(?:^|\s)©\s*[\dA-Z]|\bcopyright (?:\(c\)|\d{4})|\bcaptioning (?:institute|center|centre|sponsored)\b|\bcaptions? copyright\b"
     rf"|^\W*{_MAKER}(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*\s*(?:\bby\b|:)"
     rf"|^\W*{_WORK}(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*\s*(?:\bby\s*)?:"
     rf"|^\W*(?:(?:english|german|magyar|deutsche|french)\s+)?{_MAKER}\W+{_WORK}\W+by\b"
@@ -75,18 +75,21 @@ def credits_next(text: str) -> bool:
     return _UNFINISHED_CREDIT.search(text) is not None
 
 
-def strip_music(text: str) -> tuple[str, bool]:
-    """Return the spoken part of a line, and whether any of it was sung (between notes, or after the # of OPUS and of older captions)."""
-    if _NOTE.search(text):
-        spoken = _SUNG.sub(" ", text) if len(_NOTE.findall(text)) == 2 else ""
-        return (spoken, True) if has_speech(spoken) else ("", True)
-    if "#" in text and _HASH.match(text):
-        return "", True
-    return text, False
+def count_notes(text: str) -> int:
+    """Return how many musical notes, or # in their place (OPUS, older captions), mark a line as sung."""
+    notes = len(_NOTES.findall(text))
+    return text.count("#") if not notes and "#" in text and _HASH.match(text) else notes
+
+
+def strip_song(text: str) -> str:
+    """Return what a line has before or after the song between its two notes; nothing where the notes do not part song and speech."""
+    spoken = _SUNG.sub(" ", text) if len(_NOTES.findall(text)) == 2 else ""
+    return spoken if has_speech(spoken) else ""
 
 
 def strip_sounds(text: str) -> str:
     """Return lines, joined by line feeds, without the descriptions of sounds in brackets or asterisks; a bracket may span lines, whose number stays."""
+    text = _SMILEY.sub("", text)
     for _ in range(2):  # brackets in brackets
         text = _BRACKETS.sub(lambda sound: "\n" * sound.group().count("\n") or " ", text)
     return _STRAY.sub(" ", text)
@@ -121,7 +124,7 @@ def split_speaker(text: str, english: bool = True) -> tuple[str, str | None]:
     "One thing:"). Where the language may capitalise any noun (not English) a capitalised name needs a title such as Mr.
     """
     match = _SPEAKER.match(text)
-    if match is None or not _is_name(match[1], english):
+    if match is None or not _is_name(match[1], english) or (text[match.end() :][:1].isdigit() and not match[1].isupper()):
         return text, None
     return text[match.end() :], match[1]
 

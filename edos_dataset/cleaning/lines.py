@@ -91,32 +91,27 @@ def _clean_block(raw: list[str], english: bool) -> list[_Line]:
     credit = [captions.is_credit(text) for text in texts]
     for place in range(1, len(texts)):
         credit[place] |= credit[place - 1] and captions.credits_next(texts[place - 1])
-    spoken, sung = map(list, zip(*map(captions.strip_music, texts), strict=True))
+    notes = [captions.count_notes(text) for text in texts]
+    spoken = [captions.strip_song(text) if note else text for text, note in zip(texts, notes, strict=True)]
     undashed = [captions.split_dash(text) for text in spoken]
-    named = "\n".join(captions.name_speaker(text) for text, _ in undashed)
-    bare = captions.strip_sounds(named).split("\n")
+    bare = captions.strip_sounds("\n".join(captions.name_speaker(text) for text, _ in undashed)).split("\n")
     lines: list[_Line] = []
     waiting: str | None = None  # a name that stood alone on the line before
     for place, (text, (before, dash)) in enumerate(zip(bare, undashed, strict=True)):
-        text, again = captions.split_dash(captions.tidy(text))
+        text, dash_after_sound = captions.split_dash(captions.tidy(text))
         text, speaker = captions.split_speaker(text, english)
-        text, inner = captions.split_dash(captions.tidy(text))
-        song = any(sung) and (not has_own_voice(dash or again, speaker) or sung[place])
-        reason = "credit" if credit[place] else _reason(text, before, song, sung[place])
-        lines.append(_Line(text if reason is None else texts[place], dash or again or inner, speaker or waiting, reason))
+        text, dash_after_name = captions.split_dash(captions.tidy(text))
+        dash |= dash_after_sound or dash_after_name
+        # A song that one line leaves open goes on in the block, up to a line that is marked as somebody's speech.
+        sung = notes[place] > 0 or (any(note % 2 for note in notes) and not dash and speaker is None)
+        if credit[place]:
+            reason: str | None = "credit"
+        elif captions.has_speech(text):
+            reason = "music" if sung and not notes[place] else None
+        elif sung:
+            reason = "music"
+        else:
+            reason = "sound" if captions.has_speech(before) and speaker is None else "empty"
+        lines.append(_Line(texts[place] if reason else text, dash, speaker or waiting, reason))
         waiting = speaker if reason == "empty" else None
     return lines
-
-
-def has_own_voice(dash: bool, speaker: str | None) -> bool:
-    """Return whether a line is marked as somebody's, so that a song on another line of its block is not its business."""
-    return dash or speaker is not None
-
-
-def _reason(text: str, before: str, song: bool, sung: bool) -> str | None:
-    """Say why a line leaves, if it does."""
-    if captions.has_speech(text):
-        return "music" if song and not sung else None
-    if song:
-        return "music"
-    return "sound" if captions.has_speech(before) and not text.strip(".…-") and not before.rstrip().endswith(":") else "empty"

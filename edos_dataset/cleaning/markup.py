@@ -16,15 +16,14 @@ _LETTER_L = re.compile(r"(?<![\w'’.-])(?<!\d )l(?=['’](?:m|ll|ve|d)\b|(?:t|n
 _DIGIT_ONE = re.compile(r"(?<![\w'’])1(?=['’](?:m|ll|ve|d)\b)")
 _NUMERAL = re.compile(r"(?<=[a-z] )l{2,3}\b")  # "Part ll"
 _LETTER_I = re.compile(r"\b[A-Za-z]*(?:[a-z]I|I[a-z])[A-Za-z]*\b")
-_COMMON_L = frozenset(
-    """
-    all already also although always until alone along almost else less let lets like little long look last late later least leave left life line listen
-    live lot lots love lose loss lost will well still till tell tells told call called kill feel fell full girl guilty hell hello help held hold old only
-    really real people place please pull play plan problem possible school self small smell smile sell simple single sleep slow soul steal talk tall table
-    world while whole wall walk would could should able black fall felt family final finally follow himself herself itself myself yourself ourselves
-    themselves actually probably totally usually especially exactly absolutely ill I'll you'll he'll she'll we'll they'll it'll
-    """.split()
-)
+_COMMON_WORDS = """
+all already also although always until alone along almost else less let lets like little long look last late later least leave left life line listen
+live lot lots love lose loss lost will well still till tell tells told call called kill feel fell full girl guilty hell hello help held hold old only
+really real people place please pull play plan problem possible school self small smell smile sell simple single sleep slow soul steal talk tall table
+world while whole wall walk would could should able black fall felt family final finally follow himself herself itself myself yourself ourselves
+themselves actually probably totally usually especially exactly absolutely ill I'll you'll he'll she'll we'll they'll it'll
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def strip_markup(text: str) -> str:
@@ -58,4 +57,4 @@ def repair_letters(text: str) -> str:
 def _repair_word(match: re.Match[str]) -> str:
     word = match.group()
     repaired = word.replace("I", "l")
-    return repaired if repaired.lower() in _COMMON_L else word
+    return repaired if repaired.lower() in _COMMON else word

@@ -1,26 +1,29 @@
-"""Lines to sentences: subtitlers cut sentences where the screen ends, not where the sentence does."""
+"""Lines to sentences: subtitlers cut where the screen ends, not where the sentence does."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, SENTENCES, nest, unnest
 
-_ENDED = re.compile(r"(?:[.!?…:;]|\.\.\.)[\"'”’»)\]]*$")
-_TRAILED = re.compile(r"(?:\.\.+|…|--|[—–])[\"'”’»]*$")
-_OPENED = re.compile(r"^(?:\.\.+|…)\s*")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'“-])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Jr|Sr|Messrs|Mme|Mlle|vs|etc|approx|No|Nr|Hr|Fr|bzw|usw|ca|pl|stb|dr|"
-    r"(?:[A-Za-z]\.)*[A-Z]|[ap]\.m|[A-Za-z]\.[A-Za-z])\.$"
-)
-_BORDER = re.compile(r"(?:[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿¡(\[-]*[^\W_a-zß-öø-ÿ])")
-_SECOND_VOICE = re.compile(r"[-–—]+\s*(?=[^\W_a-z])")
-_NOUNS_CAPITALISED = ("de",)
+_NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a new sentence
+_AFTER_MARK = "\"'”’»)]*"
+_BEFORE_WORD = "\"'“„«»‘¿¡([*"
+_MARKS = (".", "!", "?", "…", ":", ";")
+_TRAILS = ("..", "…", "--", "—", "–")
+_BORDER = re.compile(r"(?:[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿¡(\[]*(?:[-–—]+\s*)?[^\W_a-zß-öø-ÿ])")
+_SECOND_VOICE = re.compile(r"[-–—]+\s*")
+_TAKEN_UP = re.compile(r"(?:\.\.+|…)\s*")
+_TRAILING = re.compile(r"\s*(?:\.\.+|…)$")
+_TITLE = re.compile(r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|[A-HJ-Z])\.$")
+_SHORT_FORM = re.compile(r"(?<![^\W_])(?:Jr|Sr|etc|approx|usw|ca|pl|stb|[ap]\.m|(?:[A-Za-z]\.)+[A-Za-z])\.$")
+_NUMBER = re.compile(r"(?<![^\W_])(?:No|Nos|Nr)\.$")
 _SELF = re.compile(r"I(?:['’ ]|$)")
 
 
@@ -39,8 +42,8 @@ class _Line(NamedTuple):
 class SplitSentences(Stage):
     """Join the lines of subtitles to sentences; OPUS documents have sentences already and pass.
 
-    A sentence goes on over a border of blocks if the evidence says so: how the block before ended, how the new one begins, and the pause between them.
-    A dash or a speaker's name always begins a sentence.
+    A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new one begins, and the pause between
+    them. A dash or a speaker's name always begins a sentence.
 
     Args:
         max_words: a sentence of this many words ends with its block, whatever follows.
@@ -59,88 +62,104 @@ class SplitSentences(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Turn LINES into SENTENCES, a document a row."""
         lines, offsets = unnest(table, "lines")
-        kinds = [source["kind"] for source in table["source"].to_pylist()]
-        pieces: list[pa.Array] = []
-        lengths: list[int] = []
-        for row, (kind, language) in enumerate(zip(kinds, table["language"].to_pylist(), strict=True)):
+        pieces: list[pa.StructArray] = []
+        for row, (source, language) in enumerate(zip(table["source"].to_pylist(), table["language"].to_pylist(), strict=True)):
             document = lines.slice(offsets[row], offsets[row + 1] - offsets[row])
-            if kind != "opus":
-                document = self._split(document, (language or "")[:2].lower())
-            pieces.append(document)
-            lengths.append(len(document))
+            pieces.append(document if source["kind"] == "opus" else self._split(document, language))
         flat = pa.concat_arrays(pieces) if pieces else lines
-        lists = pa.ListArray.from_arrays(pa.array(np.cumsum([0, *lengths]), pa.int32()), flat)
+        ends = np.cumsum([0, *map(len, pieces)])
         columns = {name: table[name] for name in SENTENCES.names if name != "sentences"}
-        return pa.table({**columns, "sentences": lists}, schema=SENTENCES)
+        return pa.table({**columns, "sentences": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat)}, schema=SENTENCES)
 
-    def _split(self, lines: pa.StructArray, language: str) -> pa.StructArray:
+    def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
         columns = [lines.field(field.name).to_pylist() for field in LINE]
-        found = [
-            sentence
-            for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), language not in _NOUNS_CAPITALISED)
-            for sentence in _sentences(passage)
-        ]
-        rows: dict[str, Any] = {field.name: column for field, column in zip(LINE, zip(*found, strict=True), strict=True)} if found else {}
-        rows["id"] = range(1, len(found) + 1)
-        flat: pa.StructArray = nest([0, len(found)], LINE, {field.name: rows.get(field.name, []) for field in LINE}).flatten()
+        upper_counts = (language or "")[:2].lower() not in _NOUNS_CAPITALISED
+        marked = _marks_ends(lines)
+        found: list[_Line] = []
+        for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):
+            found += _sentences(passage)
+        rows = list(zip(*found, strict=True)) if found else [()] * len(_Line._fields)
+        rows[0] = tuple(range(1, len(found) + 1))
+        flat: pa.StructArray = nest([0, len(found)], LINE, dict(zip(_Line._fields, rows, strict=True))).flatten()
         return flat
 
-    def _passages(self, lines: Iterator[_Line], upper_counts: bool) -> Iterator[list[_Line]]:
+    def _passages(self, lines: Iterator[_Line], upper_counts: bool, marked: bool) -> Iterator[list[_Line]]:
         """Yield runs of lines between which a sentence may go on."""
         passage: list[_Line] = []
         words = 0
         for line in lines:
-            if passage and (line.dash or line.speaker is not None or not _goes_on(passage[-1], line, upper_counts, words >= self.max_words)):
-                yield passage
-                passage, words = [], 0
+            if passage:
+                before = passage[-1]
+                if line.dash or line.speaker is not None:
+                    goes_on = False
+                elif line.first_block == before.last_block:
+                    goes_on = True
+                else:
+                    goes_on = words < self.max_words and _weigh(before, line, upper_counts, marked) > 0
+                if not goes_on:
+                    yield passage
+                    passage, words = [], 0
             passage.append(line)
-            words = len(line.text.split()) + (0 if _ENDED.search(line.text) else words)
+            words += line.text.count(" ") + 1
         if passage:
             yield passage
 
 
-def _goes_on(before: _Line, line: _Line, upper_counts: bool, too_long: bool) -> bool:
-    """Weigh whether the sentence that `before` ends with may go on in `line`."""
-    if line.first_block == before.last_block:
-        return True
-    if too_long:
-        return False
-    ended = _ENDED.search(before.text) is not None and _ABBREVIATION.search(before.text) is None
-    trailed = _TRAILED.search(before.text) is not None
-    score = 1.0 if trailed else -4.0 if ended else 2.0
-    opened = _OPENED.match(line.text)
-    text = line.text[opened.end() :] if opened else line.text.lstrip("\"'“„«‘¿¡")
-    score += 2.0 if opened else 0.0
-    if text[:1].islower():
+def _marks_ends(lines: pa.StructArray) -> bool:
+    """Return whether a document marks the ends of its sentences: half of the blocks of a usual one end with a mark."""
+    block = lines.field("last_block").to_numpy()
+    last = pc.take(lines.field("text"), pa.array(np.flatnonzero(np.r_[block[1:] != block[:-1], len(block) > 0])))
+    return bool((pc.mean(pc.match_substring_regex(last, r"[.!?…:;][\"'”’»)\]]*$")).as_py() or 0.0) > 0.25)
+
+
+def _weigh(before: _Line, line: _Line, upper_counts: bool, marked: bool) -> float:
+    """Weigh whether the sentence of `before` goes on in `line`, of a later block: it does if the result is above 0."""
+    end = before.text.rstrip(_AFTER_MARK)
+    trailed = end.endswith(_TRAILS)
+    if trailed:
+        score = 1.0
+    elif not end.endswith(_MARKS) or _TITLE.search(end):
+        score = 2.0 if marked else 0.0
+    elif _SHORT_FORM.search(end) or _NUMBER.search(end):
+        score = -1.0
+    else:
+        score = -4.0
+    taken_up = _TAKEN_UP.match(line.text)
+    text = line.text[taken_up.end() :] if taken_up else line.text.lstrip(_BEFORE_WORD)
+    first = text[:1]
+    if taken_up:
         score += 2.0
-    elif text[:1].isdigit():
+    if first.islower():
+        score += 2.0
+    elif first.isdigit():
         score += 0.5
-    elif upper_counts and text[:1].isupper() and not (_SELF.match(text) and not trailed):
+    elif upper_counts and first.isupper() and (trailed or not _SELF.match(text)):
         score -= 1.5
-    pause = (line.start or 0.0) - (before.end or 0.0) if line.start is not None and before.end is not None else 0.0
-    return score - (1.0 if pause > 1 else 0.0) - (2.0 if pause > 3 else 0.0) > 0
+    if line.start is not None and before.end is not None:
+        pause = line.start - before.end
+        score -= 3.0 if pause > 3 else 1.0 if pause > 1 else 0.0
+    return score
 
 
 def _sentences(passage: list[_Line]) -> Iterator[_Line]:
     """Split a passage at the ends of sentences."""
     text, begins = _join(passage)
-    start = 0
-    borders = [match.end() for match in _BORDER.finditer(text) if not _ABBREVIATION.search(text[max(0, match.start() - 12) : match.end()].rstrip())]
-    first = 0
+    borders = [match.end() for match in _BORDER.finditer(text) if _ends_sentence(text, match)]
+    if not borders and len(passage) == 1:
+        yield passage[0]
+        return
+    start = first = 0
     for border in [*borders, len(text)]:
-        piece = text[start:border].strip()
-        if not piece:
-            continue
+        while first + 1 < len(passage) and begins[first + 1] <= start:
+            first += 1
         last = first
         while last + 1 < len(passage) and begins[last + 1] < border:
             last += 1
-        while first < last and begins[first + 1] <= start:
-            first += 1
-        voice = _SECOND_VOICE.match(piece) if start else None
         opening, closing = passage[first], passage[last]
+        voice = _SECOND_VOICE.match(text, start, border) if start else None
         yield _Line(
             id=0,
-            text=piece[voice.end() :] if voice else piece,
+            text=text[voice.end() if voice else start : border].strip(),
             start=opening.start,
             end=closing.end,
             first_block=opening.first_block,
@@ -151,15 +170,25 @@ def _sentences(passage: list[_Line]) -> Iterator[_Line]:
         start = border
 
 
+def _ends_sentence(text: str, border: re.Match[str]) -> bool:
+    """Say whether the marks of a border end a sentence rather than a short form."""
+    if border.group()[0] != "." or border.group()[1] == ".":
+        return True
+    head = text[max(0, border.start() - 12) : border.start() + 1]
+    if _TITLE.search(head) or _SHORT_FORM.search(head):
+        return False
+    return not (_NUMBER.search(head) and text[border.end()].isdigit())
+
+
 def _join(passage: list[_Line]) -> tuple[str, list[int]]:
-    """Return the text of the lines as one, and where each line begins in it; marks of continuation at both sides of a border go."""
+    """Return the text of the lines as one, and where each line begins in it; where a line is taken up by "..." the marks of both sides go."""
     text = passage[0].text
     begins = [0]
     for line in passage[1:]:
         added = line.text
-        if opened := _OPENED.match(added):
-            added = added[opened.end() :]
-            text = re.sub(r"\s*(?:\.\.+|…)$", "", text)
+        if taken_up := _TAKEN_UP.match(added):
+            added = added[taken_up.end() :]
+            text = _TRAILING.sub("", text)
         text += " "
         begins.append(len(text))
         text += added

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import TURN, TURNS, unnest
+from edos_dataset.segmentation.turn_rules import RuleScorer, flags
 
 
 class TurnScorer(Protocol):
@@ -27,29 +28,6 @@ class TurnScorer(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class RuleScorer:
-    """Score by the marks that subtitlers set."""
-
-    def same_turn(self, sentences: pa.StructArray, offsets: np.ndarray) -> np.ndarray:
-        """Score every sentence of some documents; see TurnScorer."""
-        text = sentences.field("text")
-        start = sentences.field("start").to_numpy(zero_copy_only=False)
-        end = sentences.field("end").to_numpy(zero_copy_only=False)
-        first, last = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block"))
-        before = np.r_[0, np.arange(len(text) - 1)] if len(text) else np.zeros(0, np.int64)
-        same_block = first == last[before]
-        gap = np.nan_to_num(start - end[before], nan=0.0)
-        ended = flags(pc.match_substring_regex(text, r"[.!?…][\"'”’»)]*$"))[before]
-        asked = flags(pc.match_substring_regex(text, r"\?[\"'”’»)!]*$"))[before]
-        trailed = flags(pc.match_substring_regex(text, r"(?:\.\.\.|…|--|—|,)$"))[before]
-        lower = flags(pc.match_substring_regex(text, r"^(?:\.\.\.|…)?\s*\p{Ll}"))
-        logit = 3.0 * same_block - 0.5 + 2.0 * ~ended + 1.0 * trailed + 2.0 * lower - 1.5 * asked - 0.5 * np.clip(gap, 0, 4)
-        score: np.ndarray = (1 / (1 + np.exp(-logit))).astype(np.float32)
-        score[offsets[:-1][np.diff(offsets) > 0]] = np.nan
-        return score
-
-
 SCORERS: dict[str, TurnScorer] = {"rules": RuleScorer()}
 """The scorers by the name that a recipe gives."""
 
@@ -58,7 +36,7 @@ SCORERS: dict[str, TurnScorer] = {"rules": RuleScorer()}
 class SegmentTurns(Stage):
     """Join the sentences of one speaker to turns.
 
-    A dash opens a turn whatever the score; a speaker's name opens one unless the turn before is known to be the same speaker's.
+    Whatever the score, a turn begins with a dash inside a block, and with a speaker's name unless the sentence before has the same.
 
     Args:
         scorer: name of a scorer in SCORERS.
@@ -82,9 +60,7 @@ class SegmentTurns(Stage):
         """Turn SENTENCES into TURNS, a document a row."""
         sentences, offsets = unnest(table, "sentences")
         scores = SCORERS[self.scorer].same_turn(sentences, offsets)
-        dash = flags(sentences.field("dash"))
-        named = flags(sentences.field("speaker").is_valid())
-        starts = np.flatnonzero(~(scores >= self.threshold) | dash | named)
+        starts = np.flatnonzero(~(scores >= self.threshold) | _told(sentences))
         ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
         groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
         columns = {
@@ -99,10 +75,14 @@ class SegmentTurns(Stage):
         return pa.table({**columns, "turns": lists}, schema=TURNS)
 
 
-def flags(array: pa.BooleanArray) -> np.ndarray:
-    """Return an array of booleans as numpy, null as false."""
-    values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
-    return values
+def _told(sentences: pa.StructArray) -> np.ndarray:
+    """Say where the file itself tells that somebody else speaks."""
+    if not len(sentences):
+        return np.zeros(0, bool)
+    block, last, speaker = (sentences.field(name) for name in ("first_block", "last_block", "speaker"))
+    inside = np.r_[False, block.to_numpy()[1:] == last.to_numpy()[:-1]]
+    known = flags(pc.equal(speaker[1:], speaker[:-1]))
+    return (flags(sentences.field("dash")) & inside) | (flags(speaker.is_valid()) & ~np.r_[False, known])
 
 
 def _smooth(texts: pa.StringArray, starts: np.ndarray) -> pa.StringArray:
