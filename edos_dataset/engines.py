@@ -6,6 +6,7 @@ its cache hashes imported functions by name and would serve shards made by code 
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -46,10 +47,12 @@ class LocalEngine:
             return
         processes = list((self._pool._processes or {}).values())
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        self._pool = None
         if kind is not None:
             for process in processes:
                 process.terminate()
-        self._pool = None
+            for process in processes:  # whoever holds the folder's lock gives it back only when nobody writes any more
+                process.join()
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield the results in the order in which they are ready. At most two tasks a worker wait in memory.
@@ -83,7 +86,11 @@ class LocalEngine:
 
 
 def _start_worker(parent: int) -> None:
-    """Bind a worker's life to its parent's: a killed run must not leave processes that still write into its folder."""
+    """Bind a worker's life to its parent's: a killed run must not leave processes that still write into its folder.
+
+    Ctrl-C reaches the workers too, but the parent alone answers to it, by ending them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:

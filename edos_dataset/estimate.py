@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.labeling.annotate import EncodeTurns
-from edos_dataset.pipeline import Output, Pipeline, Stage, count_units
-from edos_dataset.runs import run_stage
+from edos_dataset.phases import run_stage
+from edos_dataset.pipeline import Pipeline, Stage, count_units
+from edos_dataset.schema import unnest
 from edos_dataset.shards import write_shard
 from edos_dataset.sources.inventory import estimate_sentences
 
@@ -70,16 +72,25 @@ def estimate(films: pa.Table, pipeline: Pipeline, workers: int, sample: int = 12
         per_turn, size = _encoding(table, encoders[0])
         seconds += per_turn * turns
         disk += 3 * size * turns  # encoded, labelled, annotated
-    files = sum(map(len, films["files"]))
-    size = sum(file["size"] for files_of_film in films["files"].to_pylist() for file in files_of_film)
-    scaled = [round(scale * value) for value in (sentences, table.num_rows, turns)]
-    return Estimate(films.num_rows, files, size, *scaled, round(scale * seconds / workers, 1), round(scale * disk), len(chosen))
+    files, _ = unnest(films, "files")
+    stored = int(pc.sum(files.field("size")).as_py() or 0)
+    return Estimate(
+        films=films.num_rows,
+        files=len(files),
+        bytes=stored,
+        sentences=round(scale * sentences),
+        dialogues=round(scale * table.num_rows),
+        turns=round(scale * turns),
+        seconds=round(scale * seconds / workers, 1),
+        disk=round(scale * disk),
+        sampled=len(chosen),
+    )
 
 
 def _first_stages(pipeline: Pipeline) -> Sequence[Stage]:
     stages: list[Stage] = []
     for item in pipeline:
-        if isinstance(item, Output) or not isinstance(item, Stage):
+        if not isinstance(item, Stage):
             break
         stages.append(item)
     return stages
@@ -88,7 +99,7 @@ def _first_stages(pipeline: Pipeline) -> Sequence[Stage]:
 def _encoding(table: pa.Table, encode: EncodeTurns) -> tuple[float, int]:
     """Return seconds and bytes per turn, measured on the first dialogues; the model is loaded before the clock starts."""
     encode(table.slice(0, 1))
-    rows = table.slice(1, max(1, int(_SAMPLE_TURNS * table.num_rows / max(count_units(table, "turns"), 1))))
+    rows = table.slice(0, max(1, int(_SAMPLE_TURNS * table.num_rows / max(count_units(table, "turns"), 1))))
     began = time.perf_counter()
     encoded = encode(rows)
     turns = max(count_units(rows, "turns"), 1)

@@ -26,6 +26,8 @@ def read_manifest(run: Path) -> dict[str, Any]:
         raise FolderError(f"cannot read {path} ({error.strerror}){unfinished}") from error
     except ValueError as error:
         raise FolderError(f"{path} is damaged ({error}); the `edos curate` command that made it writes it anew") from error
+    if not isinstance(manifest, dict) or not {"stages", "configs"} <= manifest.keys():
+        raise FolderError(f"{path} is not the manifest of a run: it has no 'stages' or no 'configs'")
     return manifest
 
 

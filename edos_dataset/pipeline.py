@@ -3,11 +3,12 @@
 import ast
 import hashlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -137,41 +138,53 @@ def count_reasons(rejected: pa.Table, unit: Unit) -> Counter[str]:
 
 def hash_json(record: object) -> str:
     """Return the SHA-256 (hex) of a JSON-serialisable value, with sorted keys."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 @cache
 def code_hash(module: str) -> str:
-    """Return a hash of a module's source and of every module of its package that it imports, directly or not.
+    """Return a hash of a module's source and of every module of its package, and of ours, that it imports, directly or not.
 
     An edit anywhere below a stage must make its old shards stale: `datasets` hashes imported functions by name and would serve them again.
+
+    Raises:
+        ValueError: the module has no source file, as in a notebook, so that nobody could tell when its code changes.
     """
+    packages = {module.partition(".")[0], __name__.partition(".")[0]}
     seen: dict[str, str] = {}
-    package = module.partition(".")[0]
     queue = [module]
     while queue:
         name = queue.pop()
-        spec = find_spec(name)
-        if name in seen or spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-            continue
-        source = Path(spec.origin).read_bytes()
-        seen[name] = hashlib.sha256(source).hexdigest()
-        queue += [imported for imported in _imports(source) if imported.partition(".")[0] == package]
+        path = None if name in seen else _source_file(name)
+        if path is not None:
+            source = path.read_bytes()
+            seen[name] = hashlib.sha256(source).hexdigest()
+            parent = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            queue += [imported for imported in _imports(source, parent) if imported.partition(".")[0] in packages]
+    if module not in seen:
+        raise ValueError(f"module {module!r} has no source file: a run must notice when a stage's code changes, so define stages in a .py file")
     return hash_json(seen)
 
 
-def _imports(source: bytes) -> list[str]:
+def _imports(source: bytes, parent: str) -> list[str]:
+    """Return what the source of a module of the package `parent` imports; of "from a import b" both a and a.b, as b may be a module."""
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [name for name in names if _is_module(name)]
+        elif isinstance(node, ast.ImportFrom):
+            origin = resolve_name("." * node.level + (node.module or ""), parent)
+            names += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+    return names
 
 
-def _is_module(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
+def _source_file(module: str) -> Path | None:
+    if module == "__main__":  # has no spec when it is a script
+        origin = getattr(sys.modules[module], "__file__", None)
+    else:
+        try:
+            spec = find_spec(module)
+        except ModuleNotFoundError:  # "a.b" where a is no package: b is a name in a
+            return None
+        origin = spec and spec.origin
+    return Path(origin) if origin and origin.endswith(".py") else None

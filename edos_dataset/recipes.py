@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
 from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage
+from edos_dataset.schema import CONFIGS
 
 Item = Stage | CorpusStep | Output
 Known = Mapping[str, type[Stage] | type[CorpusStep]]
@@ -39,7 +41,7 @@ def load_recipe(path: Path, known: Known) -> list[Item]:
         known: the stages that may be named.
 
     Raises:
-        RecipeError: the file is no recipe, or it names an unknown stage or parameter, or a value is out of range.
+        RecipeError: the file is no recipe, or it names an unknown stage, parameter or config, or a value is of the wrong type or out of range.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -60,10 +62,12 @@ def _item(entry: object, where: str, known: Known) -> Item:
         raise RecipeError(f"{where}: expected one stage name with its parameters, got {entry!r}")
     ((name, parameters),) = entry.items()
     if name == "output":
-        return Output(str(parameters))
+        if parameters not in CONFIGS:
+            raise RecipeError(f"{where}: unknown config {parameters!r}{_nearest(str(parameters), CONFIGS)}")
+        return Output(parameters)
     if name not in known:
         raise RecipeError(f"{where}: unknown stage {name!r}{_nearest(str(name), [*known, 'output'])}")
-    return build(known[name], parameters or {}, where)
+    return build(known[name], {} if parameters is None else parameters, where)
 
 
 def build(kind: type[Stage] | type[CorpusStep], parameters: Mapping[str, Any], where: str) -> Stage | CorpusStep:
@@ -79,20 +83,28 @@ def build(kind: type[Stage] | type[CorpusStep], parameters: Mapping[str, Any], w
         if key not in names:
             raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {key!r}{_nearest(str(key), names)}")
     try:
-        default = kind()
-        return replace(default, **{key: _like(getattr(default, key), value, key) for key, value in parameters.items()})
+        hints = get_type_hints(kind)
+        return replace(kind(), **{key: _typed(hints[key], value, key) for key, value in parameters.items()})
     except ValueError as error:
         raise RecipeError(f"{where}, stage {kind.name!r}: {error}") from error
 
 
-def _like(default: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a parameter may be anything that YAML writes
-    """Return a value in the type of the parameter's default."""
-    if isinstance(default, tuple) and isinstance(value, list):
-        return tuple(value)
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a parameter may be anything that YAML writes
+    """Return a value that YAML read as the type that a parameter is annotated with."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ValueError(f"{key} must be one of {', '.join(map(repr, get_args(hint)))}, got {value!r}")
+        return value
+    if get_origin(hint) in (Union, UnionType):  # X | None
+        (inner,) = set(get_args(hint)) - {NoneType}
+        return None if value is None else _typed(inner, value, key)
+    if get_origin(hint) is tuple and isinstance(value, list | tuple):  # tuple[X, ...]
+        return tuple(_typed(get_args(hint)[0], item, f"{key}[{place}]") for place, item in enumerate(value))
+    if hint is float and type(value) is int:
         return float(value)
-    if default is not None and value is not None and type(value) is not type(default):
-        raise ValueError(f"{key} must be of type {type(default).__name__}, got {value!r}")
+    if type(value) is not hint:
+        name = "list" if get_origin(hint) is tuple else hint.__name__
+        raise ValueError(f"{key} must be of type {name}, got {value!r}")
     return value
 
 
@@ -120,7 +132,11 @@ def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
         parameters = {field.name: getattr(old, field.name) for field in fields(old)}
         if parameter not in parameters:
             raise RecipeError(f"--set {setting}: stage {stage!r} has no parameter {parameter!r}{_nearest(parameter, list(parameters))}")
-        items[stages[stage]] = build(type(old), {**parameters, parameter: yaml.safe_load(value)}, f"--set {setting}")
+        try:
+            parameters[parameter] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise RecipeError(f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes") from error
+        items[stages[stage]] = build(type(old), parameters, f"--set {setting}")
     return items
 
 

@@ -4,8 +4,10 @@ A pipeline is cut into phases: consecutive stages run fused over a shard in memo
 `.run/<phase>/<shard>.parquet` with a completion record. A record holds the hash of the stages' code and parameters and of the content that the shard was
 made from, so what is reused is decided by content, never by a file's existence.
 
-What is kept when a run stops: finished shards are reused; the shards in flight (one a worker) are made again; everything ends in the same bytes.
-Memory: `workers` times one shard (`shard_sentences`, or the largest film), plus the stated bound of the corpus steps.
+What is kept when a run stops: finished shards are reused; the shards in flight (one a worker) are made again; everything ends in the same bytes. Folders of
+phases that the pipeline no longer has stay, for when it has them again.
+Memory: `workers` times one shard (`shard_sentences` and one film more), plus the stated bound of the corpus steps; in the parent a path and a digest a shard,
+and an entry a quarantined file.
 """
 
 import json
@@ -17,66 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.engines import LocalEngine
-from edos_dataset.pipeline import (
-    REMOVALS,
-    CorpusStep,
-    Output,
-    Pipeline,
-    Stage,
-    count_reasons,
-    count_units,
-    hash_json,
-    split_rejects,
-)
-from edos_dataset.schema import DETAIL
-from edos_dataset.shards import ShardRecord, StageCount, digest, read_record, write_record, write_shard, write_text
-
-
-@dataclass(frozen=True)
-class Phase:
-    """Stages that run fused, after the corpus step (if any) whose decision they start with.
-
-    Attributes:
-        name: number and name of the last stage; the folder of its shards.
-        step: the corpus step that decides over the shards of the phase before.
-        stages: the stages, in order.
-        outputs: the configs that are published from the phase's shards.
-    """
-
-    name: str
-    step: CorpusStep | None
-    stages: tuple[Stage, ...]
-    outputs: tuple[str, ...]
-
-
-def phases(pipeline: Pipeline) -> list[Phase]:
-    """Cut a pipeline into phases."""
-    cut: list[Phase] = []
-    step: CorpusStep | None = None
-    stages: list[Stage] = []
-
-    def close(outputs: tuple[str, ...] = ()) -> None:
-        nonlocal step, stages
-        last = stages[-1] if stages else step
-        if last is not None:
-            cut.append(Phase(f"{len(cut) + 1:02d}-{last.name}", step, tuple(stages), outputs))
-        elif outputs and cut:
-            cut[-1] = Phase(cut[-1].name, cut[-1].step, cut[-1].stages, (*cut[-1].outputs, *outputs))
-        step, stages = None, []
-
-    for item in pipeline:
-        if isinstance(item, Output):
-            close((item.config,))
-        elif isinstance(item, CorpusStep):
-            close()
-            step = item
-        else:
-            stages.append(item)
-    close()
-    return cut
+from edos_dataset.phases import Phase, ShardTask, make_shard, phases
+from edos_dataset.pipeline import REMOVALS, CorpusStep, Pipeline, hash_json
+from edos_dataset.shards import ShardRecord, StageCount, digest, read_record, write_shard, write_text
 
 
 class Shard(NamedTuple):
@@ -86,20 +33,34 @@ class Shard(NamedTuple):
     digest: str
 
 
-@dataclass(frozen=True)
-class ShardTask:
-    """All that a worker needs to make one shard."""
-
-    key: str
-    source: Path
-    target: Path
-    phase: Phase
-    removals: Path | None
-    rejects: Path | None
-
-
 Progress = Callable[[str, int, int, int], None]
-"""Called with a phase's name, its shards done and in all, and the units read so far by its first stage."""
+"""Called with a phase's name, its shards done and in all, and the units that the first stage read in the shards made now, not those reused."""
+
+
+@dataclass
+class _Totals:
+    """A phase so far: its shards' digests, and their records added up."""
+
+    digests: dict[Path, str] = field(default_factory=dict)
+    counts: list[StageCount] = field(default_factory=list)
+    notes: list[dict[str, str]] = field(default_factory=list)
+    read_now: int = 0
+
+    def add(self, target: Path, record: ShardRecord) -> None:
+        """Add a shard. Shards come in any order; the totals, once `finish` has sorted them, don't depend on it."""
+        self.digests[target] = record.digest
+        self.notes += record.notes
+        for index, count in enumerate(record.counts):
+            if index == len(self.counts):
+                self.counts.append(StageCount(count.stage, count.unit))
+            self.counts[index].add(count)
+
+    def finish(self) -> None:
+        """Sort what was added."""
+        self.notes.sort(key=lambda note: sorted(note.items()))
+        for count in self.counts:
+            count.rejected = dict(sorted(count.rejected.items()))
+            count.tally = dict(sorted(count.tally.items()))
 
 
 @dataclass
@@ -109,8 +70,8 @@ class Run:
     Args:
         folder: the run's private folder, `.run`.
         engine: where shards are made.
-        keep_rejects: write what every phase drops beside its shards, with the reason.
-        progress: called after each shard.
+        keep_rejects: write what every phase drops beside its shards, with the reason; otherwise such files of earlier runs go.
+        progress: called at the start of a phase and after each shard.
 
     Attributes:
         counts: one StageCount per stage that has run, in order.
@@ -154,136 +115,100 @@ class Run:
         _remove_others(folder, paths)
         return shards
 
-    def _run_phase(self, phase: Phase, sources: list[Shard]) -> list[Shard]:
+    def _run_phase(self, phase: Phase, sources: Sequence[Shard]) -> list[Shard]:
         folder = self.folder / phase.name
-        removals = self._decide(phase, folder, sources)
-        stages_hash = [stage.fingerprint() for stage in phase.stages]
+        removals, seconds = _decide(phase.step, folder, sources) if phase.step else ([None] * len(sources), 0.0)
+        code = [item.fingerprint() for item in (phase.step, *phase.stages) if item is not None]
         targets = [folder / source.path.name for source in sources]
-        records: dict[Path, ShardRecord] = {}
+        totals = _Totals()
         tasks = []
         for source, target, removed in zip(sources, targets, removals, strict=True):
-            step_hash = [phase.step.fingerprint(), removed.digest] if phase.step and removed else []
-            key = hash_json([source.digest, step_hash, stages_hash, self.keep_rejects])
-            record = read_record(target)
-            if record is not None and record.key == key:
-                records[target] = record
+            key = hash_json([source.digest, removed and removed.digest, code])
+            record = self._made_before(target, key)
+            if record is None:
+                tasks.append(ShardTask(key, source.path, target, phase, removed and removed.path, _rejects(target) if self.keep_rejects else None))
             else:
-                rejects = target.with_suffix(".rejects.parquet") if self.keep_rejects else None
-                tasks.append(ShardTask(key, source.path, target, phase, removed and removed.path, rejects))
-        self._report(phase, records, len(targets))
+                totals.add(target, record)
+        self.progress(phase.name[3:], len(totals.digests), len(targets), 0)
         for target, record in self.engine.map(make_shard, tasks):
-            records[target] = record
+            totals.add(target, record)
             self.made += 1
-            self._report(phase, records, len(targets))
-        _remove_others(folder, targets)
-        self._add_counts([records[target] for target in targets])
-        return [Shard(target, records[target].digest) for target in targets]
+            totals.read_now += record.counts[0].read
+            self.progress(phase.name[3:], len(totals.digests), len(targets), totals.read_now)
+        _remove_others(folder, targets, self.keep_rejects)
+        totals.finish()
+        if phase.step and totals.counts:
+            totals.counts[0].seconds += seconds
+        self.counts += totals.counts
+        self.notes += totals.notes
+        return [Shard(target, totals.digests[target]) for target in targets]
 
-    def _decide(self, phase: Phase, folder: Path, sources: list[Shard]) -> Sequence[Shard | None]:
-        """Let the corpus step decide, unless it has over the same shards, and write its decision, one file a shard."""
-        if phase.step is None:
-            return [None] * len(sources)
-        paths = [folder / f"{source.path.stem}.removals.parquet" for source in sources]
-        marker = folder / "decided.json"
-        key = hash_json([phase.step.fingerprint(), [source.digest for source in sources]])
-        digests = [digest(path) if path.exists() else "" for path in paths]
-        if not marker.exists() or json.loads(marker.read_text(encoding="utf-8")) != {"key": key, "files": digests}:
-            decisions = phase.step.decide([source.path for source in sources])
-            digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decisions, strict=True)]
-            write_text(marker, json.dumps({"key": key, "files": digests}))
-        return [Shard(path, file_digest) for path, file_digest in zip(paths, digests, strict=True)]
-
-    def _report(self, phase: Phase, records: dict[Path, ShardRecord], total: int) -> None:
-        self.progress(phase.name[3:], len(records), total, sum(record.counts[0].read for record in records.values() if record.counts))
-
-    def _add_counts(self, records: Sequence[ShardRecord]) -> None:
-        first = len(self.counts)
-        for record in records:
-            self.notes += record.notes
-            for index, count in enumerate(record.counts, first):
-                if index == len(self.counts):
-                    self.counts.append(StageCount(count.stage, count.unit))
-                self.counts[index].add(count)
+    def _made_before(self, target: Path, key: str) -> ShardRecord | None:
+        """Return the record of a shard that is the one wanted, whole, and has its rejects, if these are wanted."""
+        record = read_record(target)
+        if record is None or record.key != key:
+            return None
+        rejects = _rejects(target)
+        if self.keep_rejects and not (record.rejects and rejects.exists() and digest(rejects) == record.rejects):
+            return None
+        return record
 
 
-def _remove_others(folder: Path, keep: Sequence[Path]) -> None:
-    """Remove the shards of an earlier, longer corpus and the temporary files of killed workers."""
-    stems = {path.name.partition(".")[0] for path in keep}
-    for path in folder.glob("*.parquet"):
-        if path.name.partition(".")[0] not in stems:
-            path.unlink()
-            path.with_suffix(".json").unlink(missing_ok=True)
-    for path in folder.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
-
-
-def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
-    """Make one shard, in a worker: read the input, run the phase's stages, write the output and its record."""
-    table = pq.read_table(task.source)
-    counts: list[StageCount] = []
-    rejects: list[pa.Table] = []
-    notes: list[dict[str, str]] = []
-    steps: list[tuple[Stage | CorpusStep, Callable[[pa.Table], pa.Table]]] = [(stage, stage) for stage in task.phase.stages]
-    if task.phase.step is not None and task.removals is not None:
-        step, removals = task.phase.step, pq.read_table(task.removals)
-        steps.insert(0, (step, lambda table: step.apply(table, removals)))
-    for stage, function in steps:
-        table, rejected, count = run_stage(stage, function, table)
-        counts.append(count)
-        if rejected is not None:
-            notes += _notes(rejected)
-            rejects.append(rejected.append_column("stage", pa.array([stage.name] * rejected.num_rows)))
-    if task.rejects is not None:
-        write_shard(task.rejects, pa.concat_tables(rejects, promote_options="permissive") if rejects else pa.table({}))
-    file_digest = write_shard(task.target, table)
-    record = ShardRecord(task.key, file_digest, task.target.stat().st_size, table.num_rows, counts, notes)
-    write_record(task.target, record)
-    return task.target, record
-
-
-def run_stage(
-    stage: Stage | CorpusStep, function: Callable[[pa.Table], pa.Table], table: pa.Table
-) -> tuple[pa.Table, pa.Table | None, StageCount]:
-    """Run one stage over a table and check that no unit is lost.
+def _decide(step: CorpusStep, folder: Path, sources: Sequence[Shard]) -> tuple[list[Shard], float]:
+    """Let a corpus step decide, unless it has over the same shards, and write its decision, one file a shard.
 
     Returns:
-        What goes on, what leaves (or None), and the counts.
-
-    Raises:
-        RuntimeError: kept and rejected do not add up to what was read: a defect of the stage.
+        The files of removals, and the seconds that the decision took when it was made.
     """
-    began = time.perf_counter()
-    read = count_units(table, stage.unit)
-    output = function(table)
-    kept, rejected = split_rejects(output)
-    count = StageCount(stage.name, stage.unit, read, count_units(kept, stage.unit))
-    if rejected is not None:
-        count.rejected = dict(sorted(count_reasons(rejected, stage.unit).items()))
-    if isinstance(stage, Stage):
-        count.tally = stage.tally(output)
-    if count.kept + sum(count.rejected.values()) != read:
-        raise RuntimeError(f"stage {stage.name!r} lost {stage.unit}: read {read}, kept {count.kept}, rejected {count.rejected}")
-    count.seconds = time.perf_counter() - began
-    return kept.drop_columns([DETAIL]) if DETAIL in kept.column_names else kept, rejected, count
+    paths = [folder / f"{source.path.stem}.removals.parquet" for source in sources]
+    marker = folder / "decided.json"
+    key = hash_json([step.fingerprint(), [source.digest for source in sources]])
+    digests = [digest(path) if path.exists() else "" for path in paths]
+    decided = _read_json(marker)
+    if (decided.get("key"), decided.get("files")) != (key, digests):
+        began = time.perf_counter()
+        decisions = step.decide([source.path for source in sources])
+        digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decisions, strict=True)]
+        decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
+        write_text(marker, json.dumps(decided))
+    return [Shard(path, file_digest) for path, file_digest in zip(paths, digests, strict=True)], decided["seconds"]
 
 
-def _notes(rejected: pa.Table) -> list[dict[str, str]]:
-    """Return path, reason and message of the quarantined files among the rejects."""
-    if DETAIL not in rejected.column_names:
-        return []
-    rows: list[dict[str, Any]] = rejected.select(["source", "reason", DETAIL]).to_pylist()
-    return [{"path": row["source"]["path"], "reason": row["reason"], "detail": row[DETAIL]} for row in rows if row[DETAIL]]
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):  # absent or damaged
+        return {}
+
+
+def _rejects(target: Path) -> Path:
+    return target.with_suffix(".rejects.parquet")
+
+
+def _remove_others(folder: Path, keep: Sequence[Path], keep_rejects: bool = False) -> None:
+    """Remove what earlier runs left: shards of a longer corpus, and rejects that are no longer wanted."""
+    stems = {path.stem for path in keep}
+    for path in folder.iterdir():
+        stem, _, suffix = path.name.partition(".")
+        stale = stem.isdigit() and stem not in stems
+        unwanted = suffix == "rejects.parquet" and not keep_rejects
+        if stale or unwanted:
+            path.unlink()
 
 
 def pack(films: pa.Table, weights: np.ndarray, shard_sentences: int) -> list[pa.Table]:
     """Part the films into shards of about `shard_sentences` sentences, or smaller ones while there are fewer than eight.
 
+    A shard is never larger than that and one film more. No films give one shard without rows, so that every stage still counts.
+
     Args:
         films: schema.FILMS, sorted by film.
-        weights: [films] estimated sentences of each.
+        weights: [films] estimated sentences of each, more than 0.
         shard_sentences: sentences a shard, from 1.
     """
+    if not films.num_rows:
+        return [films]
     target = max(1, min(shard_sentences, int(weights.sum()) // 8))
-    shard = np.cumsum(weights) // target if len(weights) else np.zeros(0)
+    shard = np.cumsum(weights) // target
     starts = np.flatnonzero(np.diff(shard, prepend=-1))
     return [films.slice(start, stop - start) for start, stop in zip(starts, [*starts[1:], films.num_rows], strict=True)]

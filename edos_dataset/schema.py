@@ -69,9 +69,7 @@ LINE = pa.struct(
 )
 """A physical line of a subtitle, or a sentence: the fields are the same."""
 
-TURN = pa.struct(
-    {"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())}
-)
+TURN = pa.struct({"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())})
 """One speaker's utterance."""
 
 _DOCUMENT = {
@@ -140,7 +138,12 @@ def features(config: str) -> "Features":
 
     Args:
         config: one of CONFIGS.
+
+    Raises:
+        ValueError: it is none of them.
     """
+    if config not in CONFIGS:
+        raise ValueError(f"unknown config {config!r}: expected one of {', '.join(CONFIGS)}")
     from datasets import ClassLabel, Features, List, Value
 
     source = {
@@ -188,8 +191,7 @@ def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict
         columns: one flat sequence or Arrow array per field of `item`, all of the same length.
     """
     arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, type=field.type)
-        for field, column in ((field, columns[field.name]) for field in item)
+        column if isinstance(column, pa.Array) else pa.array(column, type=field.type) for field, column in ((field, columns[field.name]) for field in item)
     ]
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(item)))
 

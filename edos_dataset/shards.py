@@ -46,6 +46,7 @@ class ShardRecord:
         rows: rows in it.
         counts: one StageCount per stage, in order.
         notes: texts for the manifest, such as the reason and the message of each quarantined file.
+        rejects: SHA-256 of the file of rejects beside the shard, or "" where none was asked for.
     """
 
     key: str
@@ -54,6 +55,7 @@ class ShardRecord:
     rows: int
     counts: list[StageCount]
     notes: list[dict[str, str]] = field(default_factory=list)
+    rejects: str = ""
 
 
 def write_shard(path: Path, table: pa.Table) -> str:
@@ -87,6 +89,9 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+_TEMPORARY = ".*.[0-9]*.tmp"
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path`; at the end it takes its place at one stroke, and after an error it is gone."""
@@ -118,7 +123,7 @@ class FolderError(ValueError):
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Hold a run's folder for this process; it is made if it is not there.
+    """Hold a run's folder for this process; it is made if it is not there, and temporary files of killed processes are removed.
 
     The lock is the operating system's: it goes with the process, however that ends.
 
@@ -126,15 +131,26 @@ def locked(out: Path) -> Iterator[None]:
         FolderError: `out` is not a folder, holds something that no run wrote, cannot be written, or another process runs in it.
     """
     run = out / ".run"
-    if out.exists() and not run.is_dir() and (not out.is_dir() or any(out.iterdir())):
-        raise FolderError(f"{out} is not empty and holds no run of this package: give a new or empty folder as --out")
     try:
+        if out.exists() and not run.is_dir() and (not out.is_dir() or any(out.iterdir())):
+            raise FolderError(f"{out} is not empty and holds no run of this package: give a new or empty folder as --out")
         run.mkdir(parents=True, exist_ok=True)
-        with FileLock(run / "lock", timeout=0):
-            (run / "process").write_text(str(os.getpid()), encoding="utf-8")
-            yield
+        lock = FileLock(run / "lock", timeout=0)
+        lock.acquire()
     except Timeout as error:
-        owner = (run / "process").read_text(encoding="utf-8")
-        raise FolderError(f"process {owner} is running in {out}: wait for it, or give another --out") from error
+        raise FolderError(f"{_owner(run)} is running in {out}: wait for it, or give another --out") from error
     except PermissionError as error:
         raise FolderError(f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out") from error
+    try:
+        for path in (*out.glob(_TEMPORARY), *run.rglob(_TEMPORARY)):
+            path.unlink(missing_ok=True)
+        write_text(run / "process", str(os.getpid()))
+        yield
+    finally:
+        lock.release()
+
+
+def _owner(run: Path) -> str:
+    with suppress(OSError):
+        return f"process {(run / 'process').read_text(encoding='utf-8')}"
+    return "another process"  # it has the lock, but has not yet written its number

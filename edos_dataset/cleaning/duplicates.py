@@ -1,11 +1,12 @@
 """What must be seen over the whole corpus: utterances that come too often, and dialogues that come twice.
 
 Both steps read the shards twice for each of `passes` ranges of the hash, so that a range fits in `memory` bytes; with the default budget one pass holds
-about twenty million turns, more than the papers' whole corpus. Beside that they hold 12 bytes for each thing removed.
+about twelve million turns. Beside that they hold one shard's texts, 12 bytes for each turn removed, and for dialogues about 400 bytes for each that has a
+copy and 100 for each copy.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -18,7 +19,8 @@ from edos_dataset.cleaning.rules import cut_turns, normalise
 from edos_dataset.pipeline import REMOVALS, CorpusStep, Unit
 from edos_dataset.schema import unnest
 
-_BYTES_A_KEY = 50  # the key, its sorted copy, and the location and order of the few that are frequent
+_BYTES_A_KEY = 88  # measured: 49 for keys, their copies and counts; 88 if every turn is frequent: key, order, place, and the sorting of these
+_PLACE = np.dtype([("shard", np.int32), ("row", np.int32), ("turn", np.int32)])
 
 
 def text_key(text: str) -> int:
@@ -46,23 +48,18 @@ class CapUtterances(CorpusStep):
 
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the surplus turns of each shard, with the reason "too_frequent"."""
-        surplus: dict[int, list[tuple[int, int]]] = {}
+        surplus = [np.zeros(0, _PLACE)]
         for frequent, part, passes in _repeated(shards, _turn_keys, self.limit, self.memory):
-            occurrences: dict[int, list[tuple[int, int, int, int]]] = {key: [] for key in frequent.tolist()}
-            for index, shard in enumerate(shards):
-                table = _read(shard)
-                keys, (_, offsets) = _turn_keys(table), unnest(table, "turns")
-                ids = table["dialogue_id"].to_pylist()
-                for place in np.flatnonzero((keys % passes == part) & np.isin(keys, frequent)).tolist():
-                    row = int(np.searchsorted(offsets, place, side="right")) - 1
-                    turn = place - int(offsets[row])
-                    occurrences[int(keys[place])].append((text_key(f"{ids[row]}/{turn}"), index, row, turn))
-            for places in occurrences.values():
-                for _, index, row, turn in sorted(places)[self.limit :]:
-                    surplus.setdefault(index, []).append((row, turn))
-        for index in range(len(shards)):
-            places = sorted(surplus.get(index, []))
-            yield _removals([row for row, _ in places], [turn for _, turn in places], "too_frequent")
+            found = [(np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, _PLACE))]
+            found += [_occurrences(shard, index, frequent, part, passes) for index, shard in enumerate(shards)]
+            keys, orders, places = (np.concatenate(column) for column in zip(*found, strict=True))
+            del found
+            ranking = np.lexsort((orders, keys))
+            keys = keys[ranking]
+            rank = np.arange(len(keys)) - np.searchsorted(keys, keys)  # among the occurrences of the same utterance
+            surplus.append(places[ranking[rank >= self.limit]])
+        for places in _by_shard(np.concatenate(surplus), len(shards)):
+            yield _removals(places["row"].tolist(), places["turn"].tolist(), "too_frequent")
 
     def apply(self, table: pa.Table, removals: pa.Table) -> pa.Table:
         """Cut the dialogues at the surplus turns."""
@@ -88,34 +85,54 @@ class DropDuplicates(CorpusStep):
 
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the repeated dialogues of each shard, with the reason "duplicate_dialogue"."""
-        repeats: dict[int, list[int]] = {}
+        repeats: list[tuple[int, int, int]] = []
         for repeated, part, passes in _repeated(shards, _dialogue_keys, 1, self.memory):
-            copies: dict[str, list[tuple[str, int, int]]] = {}
+            first: dict[bytes, tuple[str, int, int]] = {}
             for index, shard in enumerate(shards):
                 table = _read(shard)
-                keys, ids = _dialogue_keys(table), table["dialogue_id"].to_pylist()
-                texts: list[str] | None = None
+                texts = _dialogue_texts(table)
+                keys = _keys(texts)
                 for row in np.flatnonzero((keys % passes == part) & np.isin(keys, repeated)).tolist():
-                    texts = texts or _dialogue_texts(table)  # equal hashes are not yet equal texts
-                    copies.setdefault(texts[row], []).append((ids[row], index, row))
-            for places in copies.values():
-                for _, index, row in sorted(places)[1:]:
-                    repeats.setdefault(index, []).append(row)
-        for index in range(len(shards)):
-            rows = sorted(repeats.get(index, []))
-            yield _removals(rows, [None] * len(rows), "duplicate_dialogue")
+                    exact = hashlib.sha256(texts[row].encode()).digest()  # equal 64-bit keys are not yet equal texts
+                    this = (table["dialogue_id"][row].as_py(), index, row)
+                    first[exact], *later = sorted({this, first.get(exact, this)})
+                    repeats += [(shard_index, place, -1) for _, shard_index, place in later]
+        for places in _by_shard(np.array(repeats, _PLACE), len(shards)):
+            yield _removals(places["row"].tolist(), [None] * len(places), "duplicate_dialogue")
 
 
-def _repeated(
-    shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int
-) -> Iterator[tuple[np.ndarray, int, int]]:
+def _occurrences(shard: Path, index: int, frequent: np.ndarray, part: int, passes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return key, order and place of the turns of a shard that say one of the frequent utterances."""
+    table = _read(shard)
+    keys, (_, offsets) = _turn_keys(table), unnest(table, "turns")
+    chosen = np.flatnonzero((keys % passes == part) & np.isin(keys, frequent))
+    places = np.empty(len(chosen), _PLACE)
+    places["shard"] = index
+    places["row"] = np.searchsorted(offsets, chosen, side="right") - 1
+    places["turn"] = chosen - offsets[places["row"]]
+    ids = table["dialogue_id"].take(pa.array(places["row"])).to_pylist()
+    orders = _keys(f"{dialogue_id}/{turn}" for dialogue_id, turn in zip(ids, places["turn"].tolist(), strict=True))
+    return keys[chosen], orders, places
+
+
+def _by_shard(places: np.ndarray, shards: int) -> Iterator[np.ndarray]:
+    """Sort places and part them by their shard."""
+    places = places[np.lexsort((places["turn"], places["row"], places["shard"]))]
+    borders = np.searchsorted(places["shard"], np.arange(shards + 1))
+    return (places[start:stop] for start, stop in zip(borders[:-1], borders[1:], strict=True))
+
+
+def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int) -> Iterator[tuple[np.ndarray, int, int]]:
     """Yield for each pass the keys that occur more than `limit` times, the number of the pass, and how many passes there are."""
     total = sum(_count_turns(shard) for shard in shards)
     passes = max(1, -(-total * _BYTES_A_KEY // memory))
     for part in range(passes):
-        chosen = [keys[keys % passes == part] for keys in (keys_of(_read(shard)) for shard in shards)]
-        keys, counts = np.unique(np.concatenate(chosen) if chosen else np.zeros(0, np.uint64), return_counts=True)
-        yield keys[counts > limit], part, passes
+        chosen = [np.zeros(0, np.uint64)]
+        chosen += [keys[keys % passes == part] for keys in (keys_of(_read(shard)) for shard in shards)]
+        keys, counts = np.unique(np.concatenate(chosen), return_counts=True)
+        frequent = keys[counts > limit]
+        del chosen, keys, counts
+        yield frequent, part, passes
 
 
 def _count_turns(shard: Path) -> int:
@@ -130,19 +147,23 @@ def _read(shard: Path) -> pa.Table:
         return file.read(columns=["dialogue_id", "turns.list.element.text"])
 
 
+def _keys(texts: Iterable[str]) -> np.ndarray:
+    return np.fromiter(map(text_key, texts), np.uint64)
+
+
 def _turn_keys(table: pa.Table) -> np.ndarray:
     turns, _ = unnest(table, "turns")
-    return np.array([text_key(normalise(text)) for text in turns.field("text").to_pylist()], np.uint64)
+    return _keys(map(normalise, turns.field("text").to_pylist()))
+
+
+def _dialogue_keys(table: pa.Table) -> np.ndarray:
+    return _keys(_dialogue_texts(table))
 
 
 def _dialogue_texts(table: pa.Table) -> list[str]:
     turns, offsets = unnest(table, "turns")
     texts = [normalise(text) for text in turns.field("text").to_pylist()]
     return ["\n".join(texts[start:stop]) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
-
-
-def _dialogue_keys(table: pa.Table) -> np.ndarray:
-    return np.array([text_key(text) for text in _dialogue_texts(table)], np.uint64)
 
 
 def _removals(rows: list[int], turns: list[int] | list[None], reason: str) -> pa.Table:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from edos_dataset.cleaning.rules import tokenize
 from edos_dataset.schema import SPLITS, published
 
 SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
-
-_TOKEN = r"[\pL\pN]+(?:['’][\pL\pN]+)*|[^\pL\pN\s]"
+ROW_GROUP = 10_000
 
 
 @dataclass
@@ -25,7 +25,7 @@ class ConfigFiles:
         files: split to file names, relative to the published folder.
         rows: split to number of dialogues.
         turns: split to number of turns.
-        tokens: tokens of all turns: words, with their apostrophes, and single punctuation marks.
+        tokens: tokens of all turns, as `cleaning.rules.tokenize` counts them.
         bytes: split to size of the Parquet files.
         arrow_bytes: split to size of the data in memory, which `datasets` calls num_bytes.
         labels: label id to number of turns, for the labelled configs.
@@ -58,7 +58,7 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
         folder: the published folder; the files go to `folder/config`.
         rows_a_file: dialogues a file at most. A split without dialogues gets one file without rows, so that every split loads.
 
-    Memory: one shard, and one row group of the file being written for each split.
+    The files don't depend on how the dialogues are spread over the shards. Memory: one shard, and ROW_GROUP dialogues for each split.
     """
     written = ConfigFiles(config)
     (folder / config).mkdir(parents=True)
@@ -69,12 +69,13 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
             _count(written, split, table)
     for split, writer in writers.items():
         written.files[split] = writer.close()
+        written.arrow_bytes[split] = writer.arrow_bytes
         written.bytes[split] = sum((folder / name).stat().st_size for name in written.files[split])
     return written
 
 
 def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
-    table = pq.read_table(shard)
+    table = pq.read_table(shard, columns=[*published(config).names, "film"])  # the embeddings stay behind
     splits = pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
     table = table.select(published(config).names).cast(published(config))
     for split in SPLITS:
@@ -87,41 +88,46 @@ def _count(written: ConfigFiles, split: str, table: pa.Table) -> None:
     turns = pc.list_flatten(table["turns"])
     written.rows[split] += table.num_rows
     written.turns[split] += len(turns)
-    written.arrow_bytes[split] += table.nbytes
-    written.tokens += pc.sum(pc.count_substring_regex(pc.struct_field(turns, "text"), _TOKEN)).as_py() or 0
+    written.tokens += sum(len(tokenize(text)) for text in pc.struct_field(turns, "text").to_pylist())
     if "label" in turns.type.names:
         for count in pc.value_counts(pc.struct_field(turns, "label")).to_pylist():
             written.labels[count["values"]] = written.labels.get(count["values"], 0) + count["counts"]
 
 
 class _SplitWriter:
-    """Writes one split; the number of files in the names is known only at the end, so they are renamed then."""
+    """Writes one split in row groups of ROW_GROUP; the number of files in the names is known only at the end, so they are renamed then."""
 
     def __init__(self, folder: Path, config: str, split: str, rows_a_file: int) -> None:
         self.folder, self.config, self.split, self.rows_a_file = folder, config, split, rows_a_file
         self.paths: list[Path] = []
         self.writer: pq.ParquetWriter | None = None
-        self.rows = 0
+        self.rows = self.arrow_bytes = 0
+        self.waiting = published(config).empty_table()
 
     def write(self, table: pa.Table) -> None:
-        while table.num_rows:
-            if self.writer is None or self.rows == self.rows_a_file:
-                self._open()
-            part = table.slice(0, self.rows_a_file - self.rows)
-            assert self.writer is not None
-            self.writer.write_table(part, row_group_size=10_000)
-            self.rows += part.num_rows
-            table = table.slice(part.num_rows)
+        self.waiting = pa.concat_tables([self.waiting, table])
+        while self.waiting.num_rows >= ROW_GROUP:
+            self._write_group()
 
     def close(self) -> list[str]:
-        if not self.paths:
-            self._open()
+        while self.waiting.num_rows or not self.paths:
+            self._write_group()
         if self.writer is not None:
             self.writer.close()
         names = [f"{self.config}/{self.split}-{index:05d}-of-{len(self.paths):05d}.parquet" for index in range(len(self.paths))]
         for path, name in zip(self.paths, names, strict=True):
             path.rename(self.folder / name)
         return names
+
+    def _write_group(self) -> None:
+        if self.writer is None or self.rows == self.rows_a_file:
+            self._open()
+        assert self.writer is not None
+        group = self.waiting.slice(0, min(ROW_GROUP, self.rows_a_file - self.rows)).combine_chunks()
+        self.waiting = self.waiting.slice(group.num_rows)
+        self.rows += group.num_rows
+        self.arrow_bytes += group.nbytes
+        self.writer.write_table(group, row_group_size=ROW_GROUP)
 
     def _open(self) -> None:
         if self.writer is not None:
@@ -132,19 +138,22 @@ class _SplitWriter:
 
 
 def put_in_place(prepared: Path, target: Path) -> None:
-    """Move everything in `prepared` into `target`, each entry at one stroke; an entry of the same name goes.
+    """Move everything in `prepared` into `target`, into the place of what has the same name there.
 
-    The README comes last, so that a folder whose README is new is wholly new.
+    Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never half; the next run sees by their digests
+    that they are not what it published, publishes again, and removes what had been set aside.
+
+    Args:
+        prepared: a folder on the same file system; it is gone afterwards.
+        target: a folder.
     """
-    entries = sorted(prepared.iterdir(), key=lambda entry: (entry.name == "README.md", entry.name))
-    for entry in entries:
+    retired = prepared.with_name("retired")
+    shutil.rmtree(retired, ignore_errors=True)
+    retired.mkdir()
+    for entry in sorted(prepared.iterdir()):
         goal = target / entry.name
-        if goal.is_dir():
-            retired = prepared.with_name(f"retired-{entry.name}")
-            shutil.rmtree(retired, ignore_errors=True)
-            goal.rename(retired)
-            entry.rename(goal)
-            shutil.rmtree(retired)
-        else:
-            entry.replace(goal)
+        if goal.exists():
+            goal.rename(retired / entry.name)
+        entry.rename(goal)
     prepared.rmdir()
+    shutil.rmtree(retired)

@@ -1,0 +1,96 @@
+"""Columns: what is nested comes back flat, and what is published has the types and the label names that it says."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from datasets import ClassLabel, Dataset, Features
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edos_dataset.labels import LABELS
+from edos_dataset.schema import CONFIGS, DIALOGUES, ENCODED, LABELLED, TURN, features, nest, published, unnest
+
+COLUMNS = ("dialogue_id", "document_id", "language", "source", "turns")
+ROWS = st.lists(st.lists(st.text(max_size=5), max_size=4), max_size=8)
+
+
+def turns_column(rows):
+    """Build the column `turns` of rows of texts; the times are the number of the turn, or null."""
+    flat = [text for row in rows for text in row]
+    times = [number if number % 3 else None for number in range(len(flat))]
+    columns = {"text": flat, "start": times, "end": times, "sentence_ids": [[number, number + 1] for number in range(len(flat))]}
+    return nest(np.cumsum([0, *map(len, rows)]), TURN, columns)
+
+
+def texts(table):
+    return [[turn["text"] for turn in row] for row in table["turns"].to_pylist()]
+
+
+@given(ROWS)
+def test_nest_and_unnest(rows):
+    table = pa.table({"turns": turns_column(rows)})
+    assert texts(table) == rows
+    assert table["turns"].type == pa.list_(TURN)
+    flat, offsets = unnest(table, "turns")
+    assert flat.field("text").to_pylist() == [text for row in rows for text in row]
+    assert offsets.tolist() == np.cumsum([0, *map(len, rows)]).tolist()
+    assert nest(offsets, TURN, {field.name: flat.field(field.name) for field in TURN}).equals(turns_column(rows))
+
+
+@given(ROWS, ROWS, st.integers(0, 16), st.integers(0, 16))
+def test_unnest_slices_and_chunks(first, second, start, length):
+    tables = [pa.table({"turns": turns_column(rows)}) for rows in (first, second)]
+    table = pa.concat_tables(tables).slice(start, length)
+    rows = [*first, *second][start : start + length]
+    flat, offsets = unnest(table, "turns")
+    assert flat.field("text").to_pylist() == [text for row in rows for text in row]
+    assert [flat.field("text").to_pylist()[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)] == rows
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        DIALOGUES.empty_table(),
+        pa.table({"turns": pa.chunked_array([], pa.list_(TURN))}),
+        pa.table({"turns": turns_column([["a"], ["b"]])}).slice(1, 0),
+        pa.table({"turns": turns_column([["a"], ["b"]])}).filter(pa.array([False, False])),
+    ],
+)
+def test_unnest_empty(table):
+    flat, offsets = unnest(table, "turns")
+    assert (len(flat), offsets.tolist()) == (0, [0])
+    assert flat.type == TURN
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_arrow_schema_and_features_agree(config):
+    assert published(config).names == list(COLUMNS)
+    assert Features.from_arrow_schema(published(config)) == features(config)
+    run = DIALOGUES if config == "os" else LABELLED
+    for name in COLUMNS:
+        assert published(config).field(name).type == run.field(name).type or name == "turns"
+    assert published(config).field("turns").type.value_type == run.field("turns").type.value_type
+
+
+@pytest.mark.parametrize("config", ["edos", "edos_initial"])
+def test_label_names(config):
+    turn = features(config)["turns"].feature
+    for label in (turn["label"], turn["top"].feature["label"]):
+        assert isinstance(label, ClassLabel)
+        assert label.names == list(LABELS)
+    dataset = Dataset(LABELLED.empty_table().select(COLUMNS).cast(published(config)))
+    assert dataset.features["turns"].feature["label"].int2str(40) == "neutral"
+
+
+def test_os_has_no_labels():
+    assert list(features("os")["turns"].feature) == ["text", "start", "end", "sentence_ids"]
+
+
+@pytest.mark.parametrize("config", ["", "EDOS", "amt"])
+def test_unknown_config(config):
+    with pytest.raises(ValueError, match="expected one of edos, edos_initial, os"):
+        features(config)
+
+
+def test_encoded_adds_one_column():
+    assert ENCODED.names == [*DIALOGUES.names, "embeddings"]
