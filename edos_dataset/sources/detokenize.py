@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 _ENDINGS = r"(?:[sStTmMdD]|re|RE|ve|VE|ll|LL|am|AM|all|ALL|clock|CLOCK)"
 _LEFT = re.compile(rf" (?=[,;:!?)\]}}%”»…]|\.(?!\d)|['’]{_ENDINGS}(?!\w)|[nN]['’][tT](?!\w))")
+_SHOUTED_ENDING = re.compile(r"'(?<=[a-z]')(?:[STMD]|RE|VE|LL)(?!\w)")
 _CLOCK = re.compile(r": (?<=\d: )(?=\d\d)")
 _AMOUNT = re.compile(r"([$£€#]) (?=\d)")
 _OPENING = ("( ", "[ ", "{ ", "“ ", "„ ", "« ", "¿ ", "¡ ")
@@ -32,7 +33,7 @@ def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
     text = _CLOCK.sub(":", _LEFT.sub("", "\n".join(sentences)))
     for opening in _OPENING:
         text = text.replace(opening, opening[0])
-    text = text.replace("- -", "--")
+    text = _SHOUTED_ENDING.sub(lambda match: match[0].lower(), text.replace("- -", "--"))  # "can'T": OPUS gave the true case of "CAN" only
     if any(sign in text for sign in "$£€#"):
         text = _AMOUNT.sub(r"\1", text)
     if language in _ELIDING:

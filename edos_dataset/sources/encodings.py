@@ -4,12 +4,13 @@ import codecs
 import math
 import re
 
+from edos_dataset.sources.languages import guess_language
 from edos_dataset.sources.parsed import ReadError
 from edos_dataset.sources.plausibility import score_characters
 
 CANDIDATES: tuple[str, ...] = (
     "cp1252", "cp1250", "iso8859-2", "cp1251", "cp1254", "cp1253", "cp1257", "cp1255", "cp1256", "koi8-r", "iso8859-15", "iso8859-5", "iso8859-7",
-    "cp850", "cp852", "cp866", "cp437", "mac-roman", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "cp874",
+    "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "cp874", "cp850", "cp852", "cp866", "cp437", "mac-roman",
 )  # fmt: skip
 """Encodings tried on bytes that are not UTF-8, the likelier first: where two give equally plausible text the first is taken."""
 
@@ -17,7 +18,7 @@ SAMPLE = 2**16
 """Bytes of lines with non-ASCII characters on which the candidates are judged."""
 
 LEAST_PLAUSIBLE = -1.5
-"""Mean score of a text below which it is no text in any encoding."""
+"""Score of a text below which it is no text in any encoding."""
 
 MOST_STRAY_ZEROS = 1e-3
 """Share of zero bytes up to which they are taken for damage of single places."""
@@ -30,6 +31,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _DECLARED_BONUS = 0.5
+_RARE = frozenset({"cp850", "cp852", "cp866", "cp437", "mac-roman"})  # of DOS and old Macs: "…" of cp1252 is "à" in all of DOS
+_RARE_MALUS = 0.5
 _NON_ASCII_LINE = re.compile(rb"[^\r\n]{0,400}[\x80-\xff][^\r\n]{0,400}")
 # What a byte becomes if read as Windows-1252, and as Latin-1 where that has no character.
 _BYTES = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
@@ -49,7 +52,7 @@ def decode(data: bytes, declared: str | None = None, language: str | None = None
     Args:
         data: the bytes.
         declared: encoding named by the file.
-        language: code of the language expected, whose letters make an encoding more plausible.
+        language: code of the language expected, whose letters make an encoding more plausible; the language that the ASCII words show goes before it.
 
     Returns:
         The text without byte order mark; the encoding; and a confidence of 0 to 1.
@@ -95,13 +98,14 @@ def _decode_wide(data: bytes) -> tuple[str, str, float]:
 
 def _decode_by_candidates(data: bytes, declared: str | None, language: str | None) -> tuple[str, str, float]:
     sample = _sample(data)
+    language = guess_language(data[:SAMPLE].decode("ascii", "replace")) or language
     known = _known(declared)
     names = [known, *(name for name in CANDIDATES if name != known)] if known and known != "utf-8" else list(CANDIDATES)
     scores: dict[str, tuple[float, int, str]] = {}
     for rank, name in enumerate(("utf-8", *names)):  # UTF-8 with a few broken characters is UTF-8
         text = sample.decode(name, "replace")
         mean, count = score_characters(text, language)
-        bonus = _DECLARED_BONUS if name == known else 0.0
+        bonus = _DECLARED_BONUS * (name == known) - _RARE_MALUS * (name in _RARE)
         scores[name] = (mean + bonus - 0.02 * rank, count, text)
     best = max(scores, key=lambda name: scores[name][0])
     score, count, text = scores[best]
@@ -109,7 +113,7 @@ def _decode_by_candidates(data: bytes, declared: str | None, language: str | Non
         raise ReadError("unknown_encoding", f"text in none of {len(scores)} encodings tried; the most plausible is {best}")
     rival = max((other for other, _, others in scores.values() if others != text), default=-math.inf)
     decided = 1 - 0.5 * math.exp(-(score - rival) * min(count, 20) / 2)
-    return data.decode(best, "replace"), best, round(decided * min(max((score + 2) / 3, 0.1), 1.0), 3)
+    return data.decode(best, "replace"), best, round(decided * min(max((score + 2) / 4, 0.1), 1.0), 3)
 
 
 def _sample(data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """The first stage: from the files of a film to the lines of its best file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -7,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, LINES, READING, REASON, SOURCE, nest
 from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.names import code_of_language, same_language
 from edos_dataset.sources.opensubtitles import parse_opus
-from edos_dataset.sources.parsed import Parsed, ReadError
+from edos_dataset.sources.parsed import Facts, Parsed, ReadError
 from edos_dataset.sources.subtitles import parse_subtitles
 
 DETAIL = "detail"
@@ -21,7 +24,13 @@ DETAIL = "detail"
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
 
-_READERS = {"opus": parse_opus, "subtitle": parse_subtitles}
+OTHER_LANGUAGE = "other_language"
+"""Reason of a file that says of itself that it is in another language than the one wanted."""
+
+LONGEST_LINE = 20_000
+"""Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
+
+_READERS: dict[str, Callable[[bytes, str], Parsed]] = {"opus": parse_opus, "subtitle": parse_subtitles}
 
 
 @dataclass(frozen=True)
@@ -32,16 +41,16 @@ class ReadFilms(Stage):
 
     1. it holds the whole film rather than one of several discs (`<cds>`);
     2. a larger share of its lines is timed, in steps of 5 %: without times no dialogue can be cut;
-    3. a smaller share of its words was unknown to OPUS or had to be corrected (scans and bad translations), in steps of 2 %;
-    4. a higher confidence of OPUS in the subtitle's language;
+    3. a smaller share of its words was unknown to OPUS or had to be corrected (scans, bad translations), in steps of 2 %;
+    4. a higher confidence of OPUS that the subtitle is in its language;
     5. more lines;
     6. the smaller document id.
 
-    The papers name no rule: the corpus holds about three files a film, and all of them would teach a model the same dialogues three times.
+    The papers name no rule: the corpus holds about three files a film, and all of them together would put every dialogue in it three times.
 
     Attributes:
-        language: code of the language of the files whose path names none.
-        max_bytes: largest size of an unpacked file.
+        language: code of the language wanted.
+        max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at about 15 times as much.
     """
 
     name: ClassVar[str] = "read"
@@ -51,28 +60,51 @@ class ReadFilms(Stage):
     max_bytes: int = 64 * 2**20
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Read FILMS into LINES; adds the columns `reason` and `detail` (both null for the best file of a film)."""
+        """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no lines."""
         rows: list[_Document] = []
         for film, files in zip(table["film"].to_pylist(), table["files"].to_pylist(), strict=True):
             rows += self._read_film(film, files)
         return _to_table(rows)
 
+    def tally(self, table: pa.Table) -> dict[str, int]:
+        """Count the files read by encoding, and the times that were dropped."""
+        kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
+        encodings = pc.value_counts(pc.struct_field(kept["reading"], "encoding"))
+        counts = {f"encoding: {entry['values']}": int(entry["counts"]) for entry in encodings.to_pylist()}
+        return counts | {"bad times": int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)}
+
     def _read_film(self, film: str, files: list[dict[str, Any]]) -> list["_Document"]:
-        rows = [self._read_file(film, file) for file in files]
-        readable = [row for row in rows if row.parsed]
-        for row in sorted(readable, key=_rank)[1:]:
-            row.parsed = None
-            row.reason = OTHER_FILE
+        rows: list[_Document] = []
+        best: _Document | None = None
+        for file in files:
+            row = _Document(film, file, file["language"] or self.language)
+            rows.append(row)
+            try:
+                row.parsed = self._read_file(file, row.language)
+            except ReadError as error:
+                row.reject(error.reason, error.detail)
+                continue
+            # Only the best so far is held, as some films have hundreds of files.
+            worse, best = (row, best) if best and best.rank() < row.rank() else (best, row)
+            if worse:
+                worse.reject(OTHER_FILE, "the film has a better file")
         return rows
 
-    def _read_file(self, film: str, file: dict[str, Any]) -> "_Document":
-        row = _Document(film, file, file["language"] or self.language)
+    def _read_file(self, file: dict[str, Any], language: str) -> Parsed:
+        data = read_bytes(Path(file["location"]), file["member"], self.max_bytes)
         try:
-            data = read_bytes(Path(file["location"]), file["member"], self.max_bytes)
-            row.parsed = _READERS[file["kind"]](data, row.language)
-        except ReadError as error:
-            row.reason, row.detail = error.reason, f"{file['path']}: {error.detail}"
-        return row
+            parsed = _READERS[file["kind"]](data, language)
+        except ReadError:
+            raise
+        except Exception as error:  # a reader's mistake costs a file, not the run
+            raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
+        longest = max(map(len, parsed.texts))
+        if longest > LONGEST_LINE:
+            raise ReadError("not_subtitles", f"a line of {longest:,} characters")
+        said = code_of_language(parsed.facts.language)
+        if said and not same_language(said, self.language):
+            raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
+        return parsed
 
 
 @dataclass(slots=True)
@@ -84,32 +116,30 @@ class _Document:
     reason: str | None = None
     detail: str | None = None
 
+    def reject(self, reason: str, detail: str) -> None:
+        self.parsed = None
+        self.reason = reason
+        self.detail = f"{self.file['path']}: {detail}"
 
-def _rank(row: _Document) -> tuple[Any, ...]:
-    parsed = row.parsed
-    assert parsed is not None
-    facts = parsed.facts
-    return (
-        facts.is_part,
-        -round(parsed.timed_share * 20),
-        round((facts.doubtful or 0.0) * 50),
-        -(facts.confidence if facts.confidence is not None else 0.0),
-        -len(parsed.texts),
-        row.file["document_id"],
-    )
+    def rank(self) -> tuple[Any, ...]:
+        """Return what the best file of a film has the least of."""
+        facts = self.parsed.facts if self.parsed else Facts()
+        timed, lines = (self.parsed.timed_share, len(self.parsed.texts)) if self.parsed else (0.0, 0)
+        doubtful, confidence = round((facts.doubtful or 0.0) * 50), facts.confidence or 0.0
+        return facts.is_part, -round(timed * 20), doubtful, -confidence, -lines, self.file["document_id"]
 
 
 def _to_table(rows: list[_Document]) -> pa.Table:
     parsed = [row.parsed for row in rows]
     facts = [document.facts if document else None for document in parsed]
-    source = {
+    source: dict[str, list[Any]] = {
         "kind": [row.file["kind"] for row in rows],
         "path": [row.file["path"] for row in rows],
         "imdb_id": [row.file["imdb_id"] for row in rows],
         "year": [row.file["year"] or (fact.year if fact else None) for row, fact in zip(rows, facts, strict=True)],
         "genres": [fact.genres if fact else [] for fact in facts],
     }
-    reading = {
+    reading: dict[str, list[Any]] = {
         "encoding": [document.encoding if document else None for document in parsed],
         "encoding_confidence": [document.encoding_confidence if document else None for document in parsed],
         "original_language": [fact.original_language if fact else None for fact in facts],

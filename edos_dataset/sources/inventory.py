@@ -11,15 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.schema import FILE, FILMS, nest, unnest
-from edos_dataset.sources.names import KINDS, SUFFIXES, Named, name_file, split_suffix
+from edos_dataset.sources.names import KINDS, SUFFIXES, Named, name_file, same_language, split_suffix
 
 BYTES_PER_SENTENCE: dict[str, float] = {"opus": 300.0, "subtitle": 50.0}
 """Stored bytes that hold about one sentence. Parsed OPUS XML takes 300 (5 to 6 words and their tags), a SubRip line 50."""
 
 COMPRESSION: dict[str, float] = {"opus": 11.0, "subtitle": 2.5}
 """How many times smaller gzip or zip makes such a file."""
-
-_IGNORED = ("__MACOSX", "._")
 
 
 class SourceError(ValueError):
@@ -60,7 +58,7 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
     found: dict[str, tuple[Named, _Entry]] = {}
     for entry in walk.entries:
         named = name_file(entry.path, entry.full_path)
-        if named.language is not None and not _same_language(named.language, language):
+        if named.language is not None and not same_language(named.language, language):
             walk.skipped.append((entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}"))
             continue
         if named.document_id in found:
@@ -139,13 +137,13 @@ class _Walk:
     def _repeated(self, path: str, status: os.stat_result) -> bool:
         key = (status.st_dev, status.st_ino)
         if key in self._seen:
-            self.skipped.append((path, "seen_before: a link to, or a second name of, something read already"))
+            self.skipped.append((path, "seen_before: a directory loop, or a second path to something read already"))
             return True
         self._seen.add(key)
         return False
 
     def _list(self, path: str, location: str) -> list[tuple[str, str]]:
-        inside = []
+        inside: list[tuple[str, str]] = []
         with os.scandir(location) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
                 target = self._links if entry.is_symlink() else inside
@@ -160,7 +158,7 @@ class _Walk:
 
     def _add(self, entry: _Entry) -> None:
         suffix = split_suffix(entry.path)[1]
-        if any(part.startswith(_IGNORED) for part in entry.path.split("/")[-2:]) or "/__MACOSX/" in entry.path:
+        if "/__MACOSX/" in entry.path or entry.path.rpartition("/")[2].startswith("._"):
             self.skipped.append((entry.path, "not_subtitles: a resource file of macOS"))
         elif suffix not in KINDS:
             self.skipped.append((entry.path, f"not_subtitles: suffix {suffix or 'missing'}"))
@@ -176,10 +174,6 @@ class _Walk:
             return
         for member, size in members.items():
             self._add(_Entry(f"{path}/{member}", location, member, size))
-
-
-def _same_language(found: str, wanted: str) -> bool:
-    return found.partition("_")[0] == wanted.lower().replace("-", "_").partition("_")[0]
 
 
 def _collision(document_id: str, first: _Entry, second: _Entry) -> SourceError:

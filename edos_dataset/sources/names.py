@@ -22,12 +22,28 @@ _LANGUAGES = {
 _CODES = frozenset(_LANGUAGES.values()) | {"bn", "et", "eu", "fa", "ga", "gl", "is", "lt", "lv", "mk", "ms", "nb", "sq", "ta", "te", "ur"}
 # Such a code is also a word of titles ("dr.no.srt"): it is believed only behind a release name, which has a number in it.
 _WORDS = frozenset({"he", "hi", "id", "is", "it", "no", "vi"})
+_NAMES = {
+    "arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi",
+    "french": "fr", "german": "de", "greek": "el", "hebrew": "he", "hungarian": "hu", "italian": "it", "japanese": "ja", "korean": "ko",
+    "norwegian": "no", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl",
+    "spanish": "es", "swedish": "sv", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
+}  # fmt: skip
 _VARIANTS = frozenset({"cc", "default", "forced", "foreign", "full", "sdh"})
 
 _OPUS = re.compile(r"(?:^|/)(?:(?P<language>(?!xml/|raw/)[a-z]{2,3}(?:_[a-z]{2})?)/)?(?P<year>\d{1,4})/(?P<imdb>\d{1,10})/(?P<file>[^/]+)$")
 _EPISODE = re.compile(r"(?:^|(?<=[^a-z0-9]))s(\d{1,2})[ ._-]?e(\d{1,3})((?:-?e\d{1,3})*)(?![a-z0-9])")
 _SEASON_FOLDER = re.compile(r"(?:season|series|s)?[ ._-]*\d+|subs?|subtitles?")
 _SEPARATORS = re.compile(r"[\s._-]+")
+
+
+def code_of_language(name: str | None) -> str | None:
+    """Return the code of a language named in English ("German" is "de"), or null for a name not known."""
+    return _NAMES.get((name or "").lower())
+
+
+def same_language(one: str, other: str) -> bool:
+    """Whether two codes are of one language, whatever its region: "pt_br" and "pt-PT" are."""
+    return one.lower().replace("-", "_").partition("_")[0] == other.lower().replace("-", "_").partition("_")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def parse_opus(data: bytes, language: str = "en") -> Parsed:
 
 def read_facts(root: etree._Element) -> Facts:
     """Read `<meta>`; what is missing or no number is null."""
-    values = {f"{node.getparent().tag}/{node.tag}": (node.text or "").strip() for node in root.iterfind("meta/*/*")}
+    values = {f"{group.tag}/{node.tag}": (node.text or "").strip() for group in root.iterfind("meta/*") for node in group}
     tokens = _number(values.get("conversion/tokens"))
     doubtful = sum(_number(values.get(f"conversion/{name}")) or 0.0 for name in ("unknown_words", "corrected_words"))
     year = _number(values.get("source/year"))

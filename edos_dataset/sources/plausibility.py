@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from collections import Counter
 from functools import lru_cache
+from itertools import islice
 
 LETTERS: dict[str, str] = {
     "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâôîû", "es": "áéíóúüñ", "et": "äõöüšž", "fi": "äöå",
@@ -14,6 +16,9 @@ LETTERS: dict[str, str] = {
 
 MOST = 400
 """Non-ASCII characters judged."""
+
+ONE_ALPHABET = 0.5
+"""Bonus of letters that are all of one language."""
 
 _SCRIPTS: tuple[tuple[int, int, str], ...] = (
     (0x41, 0x24F, "latin"), (0x370, 0x3FF, "greek"), (0x400, 0x52F, "cyrillic"), (0x590, 0x5FF, "hebrew"), (0x600, 0x6FF, "arabic"),
@@ -32,16 +37,28 @@ _NOTES = frozenset("♪♫")
 
 
 def score_characters(text: str, language: str | None) -> tuple[float, int]:
-    """Return the mean score of the non-ASCII characters, about -5 (junk) to 2 (text of the language), and how many were judged."""
+    """Return how plausible the non-ASCII characters are, about -5 (junk) to 2.5 (text of the language), and how many were judged.
+
+    It is the mean score of the characters, and up to `ONE_ALPHABET` more if their letters could all be of one language: "õ" and "û" are of none.
+    """
     total = 0.0
-    count = 0
-    for match in _NON_ASCII.finditer(text):
-        at = match.start()
-        total += _score(text[at], text[at - 1] if at else " ", text[at + 1] if at + 1 < len(text) else " ", language)
-        count += 1
-        if count == MOST:
-            break
-    return (total / count if count else 0.0), count
+    letters: list[str] = []
+    found = [match.start() for match in islice(_NON_ASCII.finditer(text), MOST)]
+    for at in found:
+        character = text[at]
+        total += _score(character, text[at - 1] if at else " ", text[at + 1] if at + 1 < len(text) else " ", language)
+        if character.isalpha():
+            letters.append(character.lower()[0])
+    if not found:
+        return 0.0, 0
+    return total / len(found) + ONE_ALPHABET * _share_of_one_alphabet(letters), len(found)
+
+
+def _share_of_one_alphabet(letters: list[str]) -> float:
+    latin = Counter(letter for letter in letters if _script(letter) == "latin")
+    others = len(letters) - latin.total()
+    covered = max(sum(count for letter, count in latin.items() if letter in alphabet) for name, alphabet in LETTERS.items() if name != "en")
+    return max(covered, others) / len(letters) if letters else 1.0
 
 
 @lru_cache(maxsize=2**16)
@@ -53,7 +70,7 @@ def _score(character: str, before: str, after: str, language: str | None) -> flo
     if category[0] in "LM":
         return _score_letter(character, before, after, language)
     if character == "’":
-        return 1.6 if inside else (1.0 if before.isalpha() else 0.3)
+        return 1.8 if inside else (1.0 if before.isalpha() else 0.3)
     if character in _OPENING:
         return -2.0 if before.isalpha() else 0.8
     if character in _CLOSING:
@@ -61,7 +78,7 @@ def _score(character: str, before: str, after: str, language: str | None) -> flo
     if character in _NOTES:
         return 1.0
     if character in _NEUTRAL:
-        return -1.0 if inside and character not in "–—…" else 0.5
+        return (1.6 if character in "–—…" else -1.0) if inside else 0.5
     return -2.0 if inside else -1.0
 
 
