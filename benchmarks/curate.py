@@ -13,10 +13,10 @@ import platform
 import re
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
     for number, path in enumerate(sorted(source.rglob("*.xml"))):
         data = path.read_bytes()
         for copy in range(copies):
-            changed = re.sub(rb"(?<=[a-z])</w>(?=\s*<w)", lambda match, mark=_letters(copy): mark + b"</w>" if match.start() % 4 == 0 else b"</w>", data)
+            changed = _mark_words(data, bytes([97 + copy % 26, 97 + copy // 26 % 26]))
             file = target / "en" / "2000" / str(1000 + number * copies + copy) / f"{copy}.xml"
             file.parent.mkdir(parents=True)
             file.write_bytes(changed)
@@ -40,8 +40,8 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
     return written
 
 
-def _letters(number: int) -> bytes:
-    return bytes([97 + number % 26, 97 + number // 26 % 26])
+def _mark_words(data: bytes, mark: bytes) -> bytes:
+    return re.sub(rb"(?<=[a-z])</w>(?=\s*<w)", lambda match: mark + b"</w>" if match.start() % 4 == 0 else b"</w>", data)
 
 
 def bare_walk(files: list[Path]) -> float:
@@ -85,7 +85,7 @@ def main() -> None:
     result = {
         "command": " ".join(["python", *sys.argv]),
         "date": date.today().isoformat(),
-        "machine": {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()},
+        "machine": describe_machine(),
         "input": {"files": len(files), "bytes": size, "sentences": sentences},
         "dialogues": manifest["configs"]["os"]["dialogues"],
         "seconds": {"walk": walks, "one_worker": ones, "two_workers": twos},
@@ -98,12 +98,12 @@ def main() -> None:
     print(json.dumps(result, indent=1))  # noqa: T201
 
 
-def _processor() -> str:
-    try:
+def describe_machine() -> dict:
+    """Return processor, cores and Python version."""
+    names: list[str] = []
+    with suppress(OSError):
         names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-        return names[0] if names else platform.processor()
-    except OSError:
-        return subprocess.run(["uname", "-p"], capture_output=True, text=True, check=False).stdout.strip()
+    return {"processor": names[0] if names else platform.processor(), "cores": os.cpu_count(), "python": platform.python_version()}
 
 
 if __name__ == "__main__":

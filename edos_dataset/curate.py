@@ -143,7 +143,7 @@ def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pi
     for config in ("edos", "edos_initial", "os"):
         if config not in outputs:
             shutil.rmtree(out / config, ignore_errors=True)  # of an earlier run with a longer pipeline
-    models = {name: record for item in pipeline if isinstance(item, LabelTurns | AnnotateDialogues) for name, record in item.records().items()}
+    models = {name: record for item in pipeline if isinstance(item, LabelTurns) for name, record in item.records().items()}
     stages = [vars(count) for count in run.counts]
     write_text(out / "README.md", dataset_card(configs, language, models, stages))
     return configs

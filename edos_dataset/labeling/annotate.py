@@ -8,17 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder, limit_threads
-from edos_dataset.labeling.heads import LinearHead, dialogue_features
+from edos_dataset.labeling.heads import LinearHead
 from edos_dataset.labels import EMOTIONS
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import ENCODED, LABELLED, LABELLED_TURN, TOP, nest, unnest
 
 TOP_LABELS = 3
-
-
-@lru_cache(maxsize=1)
-def _encoder(model: str, device: str) -> Encoder:
-    return Encoder(model, device=device)
 
 
 @lru_cache(maxsize=4)
@@ -45,13 +40,13 @@ class EncodeTurns(Stage):
 
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""
-        return {"model": Encoder.identify(self.model)}
+        return {"model": Encoder(self.model).identity}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Add the embeddings."""
         turns, offsets = unnest(table, "turns")
         with limit_threads(1):
-            vectors = _encoder(self.model, self.device).encode(turns.field("text").to_pylist()).astype("<f2")
+            vectors = Encoder(self.model, self.device).encode(turns.field("text").to_pylist()).astype("<f2")
         rows = [vectors[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
         return table.select(ENCODED.names[:-1]).append_column(ENCODED.field("embeddings"), pa.array(rows, pa.large_binary()))
 
@@ -82,18 +77,23 @@ class LabelTurns(Stage):
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Add labels and scores."""
-        turns, offsets = unnest(table, "turns")
-        head = _head(self.head)
-        probabilities = head.predict_proba(embeddings_of(table))
+        offsets, probabilities, turns = self._label(table)
         columns = {field.name: table[field.name] for field in ENCODED}
-        columns["turns"] = _labelled(turns, offsets, probabilities, head.source)
+        columns["turns"] = turns
         columns["emotionality"] = _means(probabilities[:, : len(EMOTIONS)].sum(axis=1), offsets)
         columns["confidence"] = _means(probabilities.max(axis=1, initial=0), offsets)
         return pa.table(columns, schema=LABELLED)
 
+    def _label(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray, pa.ListArray]:
+        """Return the offsets of the dialogues, the probabilities of their turns [turns, 41], and the labelled turns."""
+        turns, offsets = unnest(table, "turns")
+        head = _head(self.head)
+        probabilities = head.predict_proba(head.features(embeddings_of(table), offsets))
+        return offsets, probabilities, _labelled(turns, offsets, probabilities, head.source)
+
 
 @dataclass(frozen=True)
-class AnnotateDialogues(Stage):
+class AnnotateDialogues(LabelTurns):
     """Label every turn with its history: LABELLED to LABELLED; the labels are replaced, the scores that selected the dialogue stay.
 
     Args:
@@ -103,23 +103,11 @@ class AnnotateDialogues(Stage):
     head: str = "dialogue"
 
     name: ClassVar[str] = "annotate"
-    unit: ClassVar[Unit] = "turns"
-
-    def inputs(self) -> dict[str, str]:
-        """Return the hash of the head's weights."""
-        return {"head": _head(self.head).identity}
-
-    def records(self) -> dict[str, dict[str, Any]]:
-        """Return the head's record, by the name that stands in `label_source`."""
-        return {_head(self.head).source: _head(self.head).record}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Replace the labels."""
-        turns, offsets = unnest(table, "turns")
-        head = _head(self.head)
-        probabilities = head.predict_proba(dialogue_features(embeddings_of(table), offsets))
-        position = table.column_names.index("turns")
-        return table.set_column(position, LABELLED.field("turns"), _labelled(turns, offsets, probabilities, head.source))
+        _, _, turns = self._label(table)
+        return table.set_column(table.column_names.index("turns"), LABELLED.field("turns"), turns)
 
 
 def embeddings_of(table: pa.Table) -> np.ndarray:
