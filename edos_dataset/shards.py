@@ -78,7 +78,7 @@ def read_record(path: Path) -> ShardRecord | None:
         record = ShardRecord(counts=counts, **raw)
         if path.stat().st_size != record.size or digest(path) != record.digest:
             return None
-    except (OSError, ValueError, TypeError, KeyError):  # absent, cut off or from an older version: make it again
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # absent, cut off or from an older version: make it again
         return None
     return record
 
