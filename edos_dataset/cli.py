@@ -99,12 +99,11 @@ def curate(
     from edos_dataset.recipes import load_recipe, override
     from edos_dataset.sources.inventory import find_films
 
-    terminal = Console(stderr=as_json)
     with _explained():
         default = curating.subtitles_to_edos() if labels else curating.subtitles_to_dialogues()
         pipeline = load_recipe(recipe, curating.KNOWN) if recipe else default
         chosen = [f"select.top={top}"] * (top is not None) + [f"select.by={by}"] * (by is not None)
-        pipeline = override(pipeline, chosen + (settings or []))
+        pipeline = override(pipeline, [f"read.language={language}", *chosen, *(settings or [])])
         inventory = find_films(sources, language)
         processes = workers or available_cores()
         if dry_run:
@@ -120,7 +119,7 @@ def curate(
         if as_json:
             typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
         else:
-            _print_run(terminal, out, manifest)
+            _print_run(show.terminal(), out, manifest)
         if bad > max_bad:
             Console(stderr=True).print(f"[bold red]{bad:.0%} of the files could not be read[/bold red] (more than {max_bad:.0%}, --max-bad)")
             raise typer.Exit(TOO_MANY_BAD)
@@ -132,7 +131,7 @@ def _print_run(terminal: Console, out: Path, manifest: dict[str, object]) -> Non
     terminal.print(show.stage_table(manifest))
     terminal.print(show.config_table(manifest))
     if manifest["quarantined"]:
-        terminal.print("could not be read:", *show.quarantine_lines(manifest), sep="\n")
+        terminal.print("could not be read:", *show.quarantine_lines(manifest), sep="\n", soft_wrap=True)
     terminal.print(show.load_line(out, manifest), soft_wrap=True)
 
 
@@ -154,7 +153,7 @@ def inspect(
         if as_json:
             typer.echo(json.dumps({**manifest, "dialogues": found}, indent=1, ensure_ascii=False))
             return
-        terminal = Console()
+        terminal = show.terminal()
         _print_run(terminal, run, manifest)
         for line in show.dialogue_lines(found):
             terminal.print(line, soft_wrap=True, highlight=False)

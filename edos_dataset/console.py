@@ -18,6 +18,12 @@ from edos_dataset.runs import Progress as Report
 from edos_dataset.schema import CONFIGS
 
 
+def terminal(stderr: bool = False) -> Console:
+    """Return the console of stdout or stderr; into a file or pipe it writes lines of 160 columns."""
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=160)
+
+
 @contextmanager
 def progress_bars(console: Console) -> Iterator[Report]:
     """Show a bar a phase, in shards, with the units read per second and the time left; give the function that a run calls."""
@@ -90,7 +96,7 @@ def quarantine_lines(manifest: Mapping[str, Any], most: int = 10) -> Iterator[st
     """Yield one line for each quarantined file, `most` at the most."""
     notes = manifest["quarantined"]
     for note in notes[:most]:
-        yield f"  [yellow]{escape(note['path'])}[/yellow] {note['reason']}: {escape(note['detail'])}"
+        yield f"  [yellow]{note['reason']}[/yellow] {escape(note['detail'])}"
     if len(notes) > most:
         yield f"  and {len(notes) - most} more, in manifest.json"
 

@@ -27,7 +27,7 @@ from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns import SegmentTurns
 from edos_dataset.shards import digest, locked, write_text
-from edos_dataset.sources.films import ReadFilms
+from edos_dataset.sources.films import OTHER_FILE, OTHER_LANGUAGE, ReadFilms
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 
 SHARD_SENTENCES = 20_000
@@ -112,7 +112,7 @@ def curate(
             "versions": _versions(),
             "input": {"films": films.num_rows, "files": _files(films), "skipped": [list(entry) for entry in inventory.skipped]},
             "stages": [vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None} for count in run.counts],
-            "quarantined": sorted(run.notes, key=lambda note: note["path"]),
+            "quarantined": [note for note in run.notes if note["reason"] not in (OTHER_FILE, OTHER_LANGUAGE)],
             "configs": {written.config: _summary(written) for written in configs},
             "shards": {"total": sum(map(len, published.values())), "made_now": run.made},
             "workers": workers,
@@ -124,7 +124,7 @@ def curate(
 
 def bad_share(manifest: Mapping[str, Any]) -> float:
     """Return the share of the files that had to be quarantined, 0 to 1."""
-    return len(manifest["quarantined"]) / max(manifest["input"]["files"], 1)
+    return float(len(manifest["quarantined"]) / max(manifest["input"]["files"], 1))
 
 
 def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pipeline: Pipeline, run: Run) -> list[ConfigFiles]:
