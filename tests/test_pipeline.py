@@ -109,7 +109,11 @@ def test_code_without_a_file_is_refused():
 def test_fingerprint_depends_on_parameters_version_and_inputs():
     stage = DropShort()
     assert stage.fingerprint() == DropShort(2).fingerprint()
-    others = [replace(stage, least=3), type("DropShort", (DropShort,), {"version": 2})(), type("DropShort", (DropShort,), {"inputs": lambda self: {"a": "b"}})()]
+    others = [
+        replace(stage, least=3),
+        type("DropShort", (DropShort,), {"version": 2})(),
+        type("DropShort", (DropShort,), {"inputs": lambda self: {"a": "b"}})(),
+    ]
     assert len({item.fingerprint() for item in (stage, *others)}) == 4
 
 
