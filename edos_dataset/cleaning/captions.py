@@ -114,7 +114,9 @@ def split_dash(text: str) -> tuple[str, bool]:
 def name_speaker(text: str) -> str:
     """Return a line whose speaker stands in brackets, "[NAME]: ...", with the name in front instead."""
     match = _BRACKETED_SPEAKER.match(text)
-    return f"{match[1]}: {text[match.end() :]}" if match and _is_name(match[1], True) else text
+    if match is None or _SOUND_WORD.search(match[1]) or not _is_name(match[1], True):
+        return text
+    return f"{match[1]}: {text[match.end() :]}"
 
 
 def split_speaker(text: str, english: bool = True) -> tuple[str, str | None]:
@@ -131,7 +133,7 @@ def split_speaker(text: str, english: bool = True) -> tuple[str, str | None]:
 
 def _is_name(name: str, english: bool) -> bool:
     words = [word.strip(".,").casefold() for word in re.split(r"[ /]", name)]
-    if not has_speech(name) or _SOUND_WORD.search(name) or words[-1] in _ORDINARY:
+    if not has_speech(name) or words[-1] in _ORDINARY:
         return False
     if name.isupper():
         return words[0] not in _ORDINARY or (words[0] == "the" and len(words) > 1)

@@ -21,7 +21,7 @@ _BORDER = re.compile(r"(?:[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿�
 _SECOND_VOICE = re.compile(r"[-–—]+\s*")
 _TAKEN_UP = re.compile(r"(?:\.\.+|…)\s*")
 _TRAILING = re.compile(r"\s*(?:\.\.+|…)$")
-_TITLE = re.compile(r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|[A-HJ-Z])\.$")
+_TITLE = re.compile(r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|(?<!\w\.)[A-HJ-Z])\.$")
 _SHORT_FORM = re.compile(r"(?<![^\W_])(?:Jr|Sr|etc|approx|usw|ca|pl|stb|[ap]\.m|(?:[A-Za-z]\.)+[A-Za-z])\.$")
 _NUMBER = re.compile(r"(?<![^\W_])(?:No|Nos|Nr)\.$")
 _SELF = re.compile(r"I(?:['’ ]|$)")
@@ -43,7 +43,7 @@ class SplitSentences(Stage):
     """Join the lines of subtitles to sentences; OPUS documents have sentences already and pass.
 
     A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new one begins, and the pause between
-    them. A dash or a speaker's name always begins a sentence.
+    them. A dash or the name of another speaker always begins a sentence.
 
     Args:
         max_words: a sentence of this many words ends with its block, whatever follows.
@@ -77,20 +77,20 @@ class SplitSentences(Stage):
         marked = _marks_ends(lines)
         found: list[_Line] = []
         for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):
-            found += _sentences(passage)
-        rows = list(zip(*found, strict=True)) if found else [()] * len(_Line._fields)
-        rows[0] = tuple(range(1, len(found) + 1))
-        flat: pa.StructArray = nest([0, len(found)], LINE, dict(zip(_Line._fields, rows, strict=True))).flatten()
+            found += _sentences(passage, upper_counts)
+        rows = dict(zip(_Line._fields, zip(*found, strict=True), strict=True)) if found else dict.fromkeys(_Line._fields, ())
+        flat: pa.StructArray = nest([0, len(found)], LINE, {**rows, "id": range(1, len(found) + 1)}).flatten()
         return flat
 
     def _passages(self, lines: Iterator[_Line], upper_counts: bool, marked: bool) -> Iterator[list[_Line]]:
         """Yield runs of lines between which a sentence may go on."""
         passage: list[_Line] = []
         words = 0
+        speaker: str | None = None
         for line in lines:
             if passage:
                 before = passage[-1]
-                if line.dash or line.speaker is not None:
+                if line.dash or line.speaker not in (None, speaker):
                     goes_on = False
                 elif line.first_block == before.last_block:
                     goes_on = True
@@ -99,6 +99,8 @@ class SplitSentences(Stage):
                 if not goes_on:
                     yield passage
                     passage, words = [], 0
+            if line.dash or line.speaker is not None:
+                speaker = line.speaker
             passage.append(line)
             words += line.text.count(" ") + 1
         if passage:
@@ -141,10 +143,10 @@ def _weigh(before: _Line, line: _Line, upper_counts: bool, marked: bool) -> floa
     return score
 
 
-def _sentences(passage: list[_Line]) -> Iterator[_Line]:
+def _sentences(passage: list[_Line], upper_counts: bool) -> Iterator[_Line]:
     """Split a passage at the ends of sentences."""
     text, begins = _join(passage)
-    borders = [match.end() for match in _BORDER.finditer(text) if _ends_sentence(text, match)]
+    borders = [match.end() for match in _BORDER.finditer(text) if _ends_sentence(text, match, upper_counts)]
     if not borders and len(passage) == 1:
         yield passage[0]
         return
@@ -170,9 +172,11 @@ def _sentences(passage: list[_Line]) -> Iterator[_Line]:
         start = border
 
 
-def _ends_sentence(text: str, border: re.Match[str]) -> bool:
-    """Say whether the marks of a border end a sentence rather than a short form."""
-    if border.group()[0] != "." or border.group()[1] == ".":
+def _ends_sentence(text: str, border: re.Match[str], upper_counts: bool) -> bool:
+    """Say whether the marks of a border end a sentence rather than a short form; an ellipsis does so only where a capital follows that counts."""
+    if border.group().startswith(("..", "…")):
+        return upper_counts
+    if border.group()[0] != ".":
         return True
     head = text[max(0, border.start() - 12) : border.start() + 1]
     if _TITLE.search(head) or _SHORT_FORM.search(head):

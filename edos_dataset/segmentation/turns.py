@@ -36,7 +36,8 @@ SCORERS: dict[str, TurnScorer] = {"rules": RuleScorer()}
 class SegmentTurns(Stage):
     """Join the sentences of one speaker to turns.
 
-    Whatever the score, a turn begins with a dash inside a block, and with a speaker's name unless the sentence before has the same.
+    Whatever the score, a turn begins with a dash inside a block and with a speaker's name; but where the name is that of the turn which is going on, as in
+    files that name the speaker of every block, the turn goes on.
 
     Args:
         scorer: name of a scorer in SCORERS.
@@ -60,7 +61,7 @@ class SegmentTurns(Stage):
         """Turn SENTENCES into TURNS, a document a row."""
         sentences, offsets = unnest(table, "sentences")
         scores = SCORERS[self.scorer].same_turn(sentences, offsets)
-        starts = np.flatnonzero(~(scores >= self.threshold) | _told(sentences))
+        starts = np.flatnonzero(_heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences)))
         ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
         groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
         columns = {
@@ -75,14 +76,31 @@ class SegmentTurns(Stage):
         return pa.table({**columns, "turns": lists}, schema=TURNS)
 
 
-def _told(sentences: pa.StructArray) -> np.ndarray:
-    """Say where the file itself tells that somebody else speaks."""
-    if not len(sentences):
-        return np.zeros(0, bool)
-    block, last, speaker = (sentences.field(name) for name in ("first_block", "last_block", "speaker"))
-    inside = np.r_[False, block.to_numpy()[1:] == last.to_numpy()[:-1]]
-    known = flags(pc.equal(speaker[1:], speaker[:-1]))
-    return (flags(sentences.field("dash")) & inside) | (flags(speaker.is_valid()) & ~np.r_[False, known])
+def _inner_dash(sentences: pa.StructArray) -> np.ndarray:
+    first, last = (sentences.field(name).to_numpy() for name in ("first_block", "last_block"))
+    inner: np.ndarray = flags(sentences.field("dash"))
+    inner[1:] &= first[1:] == last[:-1]
+    return inner
+
+
+def _heed_names(sentences: pa.StructArray, offsets: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Correct where turns begin by the names of speakers.
+
+    Args:
+        sentences: structs of LINE, document after document.
+        offsets: [documents + 1] positions at which each document begins.
+        begins: for each sentence, whether a turn begins with it as far as all but the names say.
+    """
+    names = sentences.field("speaker")
+    named = np.flatnonzero(flags(names.is_valid()))
+    known = names.take(pa.array(named))
+    before = np.cumsum(begins)  # turns that begin up to each sentence
+    again = np.zeros(len(named), bool)
+    again[1:] = flags(pc.equal(known[1:], known[:-1])) & (before[named[1:] - 1] == before[named[:-1]])
+    again &= ~np.isin(named, offsets)
+    begins = begins.copy()
+    begins[named] = ~again
+    return begins
 
 
 def _smooth(texts: pa.StringArray, starts: np.ndarray) -> pa.StringArray:

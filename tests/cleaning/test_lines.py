@@ -1,0 +1,321 @@
+"""Markup, sounds, songs, credits, dashes and names leave the lines; what people say stays."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edos_dataset.cleaning.captions import is_credit, split_speaker
+from edos_dataset.cleaning.lines import CleanLines
+from edos_dataset.cleaning.markup import repair_letters, strip_markup
+from edos_dataset.pipeline import count_units, split_rejects
+from edos_dataset.schema import LINE, LINES, nest
+
+
+def lines_table(*documents: list[str], kind: str = "subtitle", language: str | None = "en") -> pa.Table:
+    """Make documents of blocks; the lines of a block are parted by a line feed."""
+    rows = [(number, text) for blocks in documents for number, block in enumerate(blocks) for text in block.split("\n")]
+    lengths = [sum(block.count("\n") + 1 for block in blocks) for blocks in documents]
+    offsets = [sum(lengths[:end]) for end in range(len(lengths) + 1)]
+    block = [number for number, _ in rows]
+    columns = {
+        "id": range(1, len(rows) + 1),
+        "text": [text for _, text in rows],
+        "start": [float(number) for number in block],
+        "end": [number + 0.9 for number in block],
+        "first_block": block,
+        "last_block": block,
+        "dash": [False] * len(rows),
+        "speaker": [None] * len(rows),
+    }
+    base = {
+        "document_id": [f"d{index}" for index in range(len(documents))],
+        "film": ["f"] * len(documents),
+        "language": [language] * len(documents),
+        "source": [{"kind": kind, "path": "p", "genres": []}] * len(documents),
+        "reading": [{}] * len(documents),
+    }
+    return pa.table({**base, "lines": nest(offsets, LINE, columns)}, schema=LINES)
+
+
+def clean(block: str, language: str | None = "en") -> tuple[list[tuple[str, bool, str | None]], dict[str, str]]:
+    """Return text, dash and speaker of the lines of one block that stay, and the reason of each that leaves."""
+    kept, rejected = split_rejects(CleanLines()(lines_table([block], language=language)))
+    stay = [(line["text"], line["dash"], line["speaker"]) for lines in kept["lines"].to_pylist() for line in lines]
+    leave = {line["text"]: row["reason"] for row in (rejected.to_pylist() if rejected else []) for line in row["lines"]}
+    return stay, leave
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("<i>Come <b>in</b>.</i>", "Come in."),
+        ('<font color="#ffff00" size=14>Hello</font>', "Hello"),
+        ("{\\an8}{\\i1}Up here!{\\i0}", "Up here!"),
+        ("{\\p1}m 0 0 l 100 0 100 100{\\p0}Look.", "Look."),
+        ("{Y:i}Old style", "Old style"),
+        ("One\\Ntwo\\hthree", "One two three"),
+        ("Tom &amp; Ann", "Tom & Ann"),
+        ("Tom &amp;amp; Ann &amp;quot;", 'Tom & Ann "'),
+        ("AT&T; R&D", "AT&T; R&D"),
+        ("soft\u00adhyphen\u200b and\ufeff space", "softhyphen and space"),
+        ("not\u00a0broken\u2009here", "not broken here"),
+        ("<00:01:02.000>now <c.yellow>this</c>", "now this"),
+        ("<v Ann Lee>Hello", "Ann Lee: Hello"),
+        ("1 < 2, and 3 > 2", "1 < 2, and 3 > 2"),
+        ("I <3 you", "I <3 you"),
+        ("end of file<SYNC Start=230580", "end of file"),
+    ],
+)
+def test_markup_goes_and_text_stays(raw: str, text: str) -> None:
+    """Tags, overrides, entities and invisible characters are no text."""
+    assert strip_markup(raw) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("l'm sure l can.", "I'm sure I can."),
+        ("lt's late. ls it? ln fact, lf only...", "It's late. Is it? In fact, If only..."),
+        ("Yes, l...", "Yes, I..."),
+        ("l've, l'll, l'd, 1'm", "I've, I'll, I'd, I'm"),
+        ("lsn't he?", "Isn't he?"),
+        ("I Iike it, he wiII teII aII.", "I like it, he will tell all."),
+        ("World War ll", "World War II"),
+        ("Al is ill, and Ill. McIntyre said I'll.", "Al is ill, and Ill. McIntyre said I'll."),
+        ("It takes 5 l of milk, we'll see.", "It takes 5 l of milk, we'll see."),
+        ("Ian and Iris in Iowa", "Ian and Iris in Iowa"),
+    ],
+)
+def test_confused_letters_are_repaired_only_where_a_common_word_results(raw: str, text: str) -> None:
+    """l, I and 1."""
+    assert repair_letters(raw) == text
+
+
+def test_only_english_letters_are_repaired() -> None:
+    """In other languages the same letters may be words."""
+    assert clean("l'm", language="fr")[0] == [("l'm", False, None)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "dash"),
+    [
+        ("- Hello.", "Hello.", True),
+        ("-Hello.", "Hello.", True),
+        ("– Hello.", "Hello.", True),
+        ("—Hola.", "Hola.", True),
+        ("- - Hello.", "Hello.", True),
+        (">> Hello.", "Hello.", True),
+        ("&gt;&gt; Hello.", "Hello.", True),
+        ("- (SIGHS) Hello.", "Hello.", True),
+        ("(SIGHS) - Hello.", "Hello.", True),
+        ("--and then he left.", "and then he left.", False),
+        ("—and then he left.", "and then he left.", False),
+        ("Well-known.", "Well-known.", False),
+        ("...and so on", "...and so on", False),
+    ],
+)
+def test_dashes_become_a_field(raw: str, text: str, dash: bool) -> None:
+    """A dash announces somebody; a double or long one before a small letter takes a sentence up."""
+    assert clean(raw)[0] == [(text, dash, None)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "speaker"),
+    [
+        ("NORA: Hello.", "Hello.", "NORA"),
+        ("Nora: Hello.", "Hello.", "Nora"),
+        ("Mr. Smith: Sit down.", "Sit down.", "Mr. Smith"),
+        ("MAN #2: Move!", "Move!", "MAN #2"),
+        ("[NORA]: Hello.", "Hello.", "NORA"),
+        ("(Nora): Hello.", "Hello.", "Nora"),
+        ("NORA (V.O.): It was late.", "It was late.", "NORA"),
+        ("WOMAN ON TV: And now the news.", "And now the news.", "WOMAN ON TV"),
+        ("NORA & TOM: Surprise!", "Surprise!", "NORA & TOM"),
+        ("THE KING: Silence!", "Silence!", "THE KING"),
+        ("ZOË: Hi.", "Hi.", "ZOË"),
+        ("- TOM: No.", "No.", "TOM"),
+        ("MAN: 350 dollars.", "350 dollars.", "MAN"),
+    ],
+)
+def test_names_of_speakers_become_a_field(raw: str, text: str, speaker: str) -> None:
+    """NAME: in its forms."""
+    ((found, _, name),) = clean(raw)[0]
+    assert (found, name) == (text, speaker)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note: this is important.",
+        "Look: we have a problem.",
+        "One thing: never lie.",
+        "It's 12:30 now.",
+        "12:30 is too late.",
+        "Here's the thing: I love you.",
+        "I have one rule: no shoes.",
+        "Worst case scenario: we die.",
+        "Distance: 350.",
+        "P.S.: I love you.",
+        "WARNING: wet floor.",
+        "You know what they say: never again.",
+        "Previously on the show: a wedding.",
+    ],
+)
+def test_other_colons_are_no_speakers(text: str) -> None:
+    """Words that commonly stand before a colon stay in the text."""
+    assert clean(text)[0] == [(text, False, None)]
+
+
+def test_capitalised_nouns_of_other_languages_are_no_names() -> None:
+    """German writes every noun with a capital: only capitals throughout or a title make a name."""
+    assert split_speaker("Ergebnis: nichts.", english=False) == ("Ergebnis: nichts.", None)
+    assert split_speaker("ANNA: Nichts.", english=False) == ("Nichts.", "ANNA")
+    assert split_speaker("Ergebnisse Meier: nichts.", english=True) == ("nichts.", "Ergebnisse Meier")
+
+
+def test_a_name_on_its_own_line_speaks_on_the_next() -> None:
+    """The name is no line of speech, but it is not lost."""
+    assert clean("NORA:\nI waited.") == ([("I waited.", False, "NORA")], {"NORA:": "empty"})
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("I'm [sighs] so tired.", "I'm so tired."),
+        ("[ Groans ] Not again.", "Not again."),
+        ("Go on (whispers), quick.", "Go on, quick."),
+        ("*laughs* You are funny.", "You are funny."),
+        ("**LOL** You are funny.", "You are funny."),
+        ("(door (left) slams) Hey!", "Hey!"),
+        ("What a day! [", "What a day!"),
+        ("That's what I call luck :)", "That's what I call luck"),
+        ("What the f*** is that?", "What the f*** is that?"),
+    ],
+)
+def test_sounds_inside_a_line_go_and_the_rest_stays(raw: str, text: str) -> None:
+    """Brackets and asterisks describe sounds."""
+    assert clean(raw) == ([(text, False, None)], {})
+
+
+@pytest.mark.parametrize("raw", ["(DOOR SLAMS)", "[sighs]", "*laughs*", "**LOL**", "- [PHONE RINGS]", "(sighs):", "(gasps)..."])
+def test_lines_of_sounds_alone_leave(raw: str) -> None:
+    """Reason: sound."""
+    assert clean(raw) == ([], {raw: "sound"})
+
+
+def test_a_bracket_may_close_on_a_later_line_of_the_block() -> None:
+    """What is before and behind it stays; in another block it cannot close."""
+    assert clean("Wait. [DISTANT\nSIRENS] Hear that?")[0] == [("Wait.", False, None), ("Hear that?", False, None)]
+    assert clean('[PLAYING\n"MOONLIGHT"]')[1] == {"[PLAYING": "sound", '"MOONLIGHT"]': "sound"}
+
+
+@pytest.mark.parametrize(
+    "raw", ["♪ La la la ♪", "♫ Moon river", "La la la ♪", "# La la la #", "# Moon river", "#Moon river#", "¶ MOON RIVER ¶", "♪♪", "- ♪ La la"]
+)
+def test_songs_leave(raw: str) -> None:
+    """Reason: music; # is the note of OPUS and older captions."""
+    assert clean(raw) == ([], {raw: "music"})
+
+
+def test_songs_and_speech_in_one_block() -> None:
+    """An open song goes on over the lines of its block, but not into a line marked as speech, and a closed one not at all."""
+    assert clean("♪ Hey, baby,\nI hear the blues")[1] == {"♪ Hey, baby,": "music", "I hear the blues": "music"}
+    assert clean("♪ Hey, baby\n- Stop it!")[0] == [("Stop it!", True, None)]
+    assert clean("# Oh dear #\nStop it!")[0] == [("Stop it!", False, None)]
+    assert clean("♪ Hey, baby ♪ Stop it!")[0] == [("Stop it!", False, None)]
+    assert clean("#1 in the world, #blessed")[0] == [("#1 in the world, #blessed", False, None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Subtitles by Jane Doe",
+        "SUBTITLES BY: jdoe",
+        "Sync and corrections by jdoe",
+        "Sync & corrections: jdoe",
+        "Re-synced by jdoe",
+        "Ripped by jdoe",
+        "Translated by Jane Doe",
+        "Subtitle translation by Jane Doe",
+        "Translation: Jane Doe",
+        "Downloaded From www.example.org",
+        "Visit www.example.org",
+        "https://example.org/help",
+        "Support us and become a member",
+        "Advertise your product or brand here",
+        "Please rate this subtitle",
+        "Captioned by the Captioning Institute",
+        "Captions copyright 1999",
+        "© 2003 Example Pictures",
+        "All rights reserved.",
+        "write to jane@example.org",
+        "Untertitel von Jane Doe",
+        "Felirat: Jane Doe",
+    ],
+)
+def test_credits_leave(text: str) -> None:
+    """Reason: credit."""
+    assert clean(text) == ([], {text: "credit"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I translated it by hand.",
+        "Translated by hand, it took me years.",
+        "No subtitles this time!",
+        "I told you there'd be subtitles.",
+        "That's correct.",
+        "- Correct.",
+        "I feel so in sync with you.",
+        "He tripped by the pool.",
+        "Made by hand, every one.",
+        "My heart was ripped out by him.",
+        "Edited by someone who hates me.",
+        "She'd better copyright that.",
+        "Touch\u00c3\u00a9. And on that subject...",
+        "Download this game.",
+    ],
+)
+def test_dialogue_about_such_things_is_no_credit(text: str) -> None:
+    """Neither the words alone nor a broken accent make a credit."""
+    assert not is_credit(text)
+    assert clean(text)[1] == {}
+
+
+def test_a_credit_takes_the_name_on_the_next_line() -> None:
+    """It breaks off after "by"."""
+    assert clean("Subtitle translation by\nJane Doe")[1] == {"Subtitle translation by": "credit", "Jane Doe": "credit"}
+
+
+@pytest.mark.parametrize("raw", ["", "...", "-", "?!", "<i></i>", "\u200b", "♭"])
+def test_lines_without_speech_are_empty(raw: str) -> None:
+    """Neither a letter nor a digit."""
+    assert set(clean(raw)[1].values()) == {"empty"}
+
+
+def test_a_document_without_any_speech_gives_only_rejects() -> None:
+    """No row without lines."""
+    kept, rejected = split_rejects(CleanLines()(lines_table(["[SIGHS]", "♪ la ♪"], ["Hello."])))
+    assert kept["document_id"].to_pylist() == ["d1"]
+    assert rejected is not None
+    assert [(row["document_id"], row["reason"]) for row in rejected.to_pylist()] == [("d0", "music"), ("d0", "sound")]
+
+
+def test_no_documents() -> None:
+    """An empty batch passes."""
+    assert CleanLines()(lines_table()).num_rows == 0
+
+
+PIECES = ["Hello.", "- No!", "[SIGHS]", "(door\nslams) What?", "♪ la la", "TOM:\nYes.", "Subtitles by X", "l'm", "<i>so</i>", "...", "Na ja."]
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=6), min_size=1, max_size=5), st.integers(0, 5), st.sampled_from(["opus", "subtitle"]))
+def test_no_line_is_lost_and_batches_do_not_matter(documents: list[list[str]], cut: int, kind: str) -> None:
+    """Kept and rejected lines are all lines; any split of the rows gives the same table."""
+    table = lines_table(*documents, kind=kind)
+    whole = CleanLines()(table)
+    assert count_units(whole, "lines") == count_units(table, "lines")
+    parts = pa.concat_tables([CleanLines()(table.slice(0, cut)), CleanLines()(table.slice(cut))])
+    assert parts.to_pylist() == whole.to_pylist()

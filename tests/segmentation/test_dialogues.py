@@ -1,0 +1,105 @@
+"""A silence ends a dialogue; a missing time does not."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edos_dataset.pipeline import count_units
+from edos_dataset.schema import DIALOGUES, TURNS
+from edos_dataset.segmentation.dialogues import SegmentDialogues
+
+Times = tuple[float | None, float | None]
+
+
+def turns_table(*documents: list[Times]) -> pa.Table:
+    """Make documents of turns with these times; each turn has two sentences."""
+    rows = [
+        {
+            "document_id": f"d{number}",
+            "film": "f",
+            "language": "en",
+            "source": {"kind": "opus", "path": "p", "genres": []},
+            "reading": {},
+            "turns": [
+                {"text": f"t{place}", "start": start, "end": end, "sentence_ids": [2 * place + 1, 2 * place + 2]} for place, (start, end) in enumerate(times)
+            ],
+        }
+        for number, times in enumerate(documents)
+    ]
+    return pa.Table.from_pylist(rows, schema=TURNS)
+
+
+def cut(*documents: list[Times], gap: float = 5.0) -> list[list[str]]:
+    """Return the turns of each dialogue."""
+    return [[turn["text"] for turn in row] for row in SegmentDialogues(gap)(turns_table(*documents))["turns"].to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([(0, 1), (6, 7)], [["t0", "t1"]]),  # exactly 5 seconds are not more than 5
+        ([(0, 1), (6.001, 7)], [["t0"], ["t1"]]),
+        ([(0, 1), (0.5, 2), (1, 3)], [["t0", "t1", "t2"]]),  # overlap
+        ([(0, None), (60, 61)], [["t0", "t1"]]),
+        ([(0, 1), (None, 61)], [["t0", "t1"]]),
+        ([(None, None), (None, None)], [["t0", "t1"]]),
+        ([(0, 1), (None, None), (90, 91), (100, 101)], [["t0", "t1", "t2"], ["t3"]]),
+    ],
+)
+def test_more_than_five_seconds_end_a_dialogue_unless_a_time_is_missing(times: list[Times], expected: list[list[str]]) -> None:
+    """EDOS, Section 3."""
+    assert cut(times) == expected
+
+
+def test_the_gap_is_a_parameter() -> None:
+    """In seconds."""
+    assert cut([(0, 1), (3, 4)], gap=1.5) == [["t0"], ["t1"]]
+    with pytest.raises(ValueError, match="gap is -1"):
+        SegmentDialogues(-1)
+
+
+def test_a_document_ends_its_dialogue() -> None:
+    """However near the times of the next are."""
+    assert cut([(0, 1)], [(2, 3), (3, 4)]) == [["t0"], ["t0", "t1"]]
+
+
+def test_ids_come_from_the_document_and_its_first_sentence() -> None:
+    """The same on every machine."""
+    table = SegmentDialogues()(turns_table([(0, 1), (20, 21), (22, 23)], [(0, 1)]))
+    assert table["dialogue_id"].to_pylist() == ["d0#1", "d0#3", "d1#1"]
+    assert table.schema.equals(DIALOGUES)
+
+
+def test_the_histogram_counts_every_pair_of_a_document_also_at_the_cuts() -> None:
+    """Six turns and two documents make four pairs."""
+    stage = SegmentDialogues()
+    table = turns_table([(0, 1), (0.5, 2), (2, 3), (13, 14)], [(0, 1), (None, 2)])
+    assert stage.tally(stage(table)) == {"gap_s:<0": 1, "gap_s:0-0.5": 1, "gap_s:10-15": 1, "gap_s:unknown": 1}
+    assert stage.tally(stage(turns_table([(0, 1), (61, 62)]))) == {"gap_s:>=60": 1}
+
+
+def test_no_documents() -> None:
+    """An empty batch passes and counts nothing."""
+    stage = SegmentDialogues()
+    assert stage(turns_table()).num_rows == 0
+    assert stage.tally(stage(turns_table())) == {}
+
+
+SOME_TIMES = st.tuples(st.none() | st.floats(0, 40), st.none() | st.floats(0, 40))
+
+
+@given(st.lists(st.lists(SOME_TIMES, min_size=1, max_size=7), min_size=1, max_size=5), st.integers(0, 5))
+def test_no_turn_is_lost_and_batches_do_not_matter(documents: list[list[Times]], at: int) -> None:
+    """Every turn is in one dialogue; any split of the rows gives the same table and, added up, the same histogram."""
+    stage = SegmentDialogues()
+    table = turns_table(*documents)
+    whole = stage(table)
+    assert count_units(whole, "turns") == count_units(table, "turns")
+    assert sum(stage.tally(whole).values()) == sum(len(times) - 1 for times in documents)
+    first, second = stage(table.slice(0, at)), stage(table.slice(at))
+    assert pa.concat_tables([first, second]).to_pylist() == whole.to_pylist()
+    counts = stage.tally(first)
+    for key, value in stage.tally(second).items():
+        counts[key] = counts.get(key, 0) + value
+    assert counts == stage.tally(whole)
