@@ -2,8 +2,8 @@
 
 The package ships two, made by `training/train_linear_heads.py`, each a folder of `weights/` with the weights and the record of their making:
 
-* `weak` sees the embedding of one turn, as the sentence-level weak labeler of EDOS does (Section 3);
-* `dialogue` sees the turn and its history, as the dialogue-level classifier of EDOS does (Section 5), and was fitted to labels by people.
+* `weak` sees the embedding of one turn, as the sentence-level weak labeler of EDOS does (Section 3.1);
+* `dialogue` sees the turn and its history, as the dialogue-level classifier of EDOS does (Section 3.3.1), and was fitted to labels by people.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import threadpoolctl
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from edos_dataset.labels import LABELS
 
@@ -83,6 +83,8 @@ class LinearHead:
         Raises:
             ValueError: the features do not have this head's length, as when they come from another encoder.
         """
+        if not len(features):
+            return np.zeros((0, len(LABELS)), dtype=np.float32)
         if features.ndim != 2 or features.shape[1] != len(self.weight):
             encoder = self.record.get("encoder", "the encoder it was trained on")
             raise ValueError(f"this head takes features [n, {len(self.weight)}], got {list(features.shape)}; it goes with {encoder}")
@@ -97,7 +99,7 @@ class LinearHead:
         """Write `head.safetensors` and `record.json` into a folder, made if needed."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_file(self._tensors(), folder / "head.safetensors")
+        (folder / "head.safetensors").write_bytes(save(self._tensors()))
         (folder / "record.json").write_text(json.dumps(self.record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -134,7 +136,7 @@ def dialogue_features(embeddings: Floats, offsets: npt.NDArray[np.integer], deca
 
         c_i = (e_{i-1} + d e_{i-2} + d^2 e_{i-3} + ...) / (1 + d + d^2 + ...)
 
-    With d = 1/2 these are the half-decaying weights of EDOS (Section 4: 4/7, 2/7, 1/7 for three turns). It is computed forward, from c_0 = 0 and n_0 = 0:
+    With d = 1/2 these are the half-decaying weights of EDOS (Section 3.3: 4/7, 2/7, 1/7 for three turns). It is computed forward, from c_0 = 0 and n_0 = 0:
 
         n_i = 1 + d n_{i-1},    c_i = (e_{i-1} + d n_{i-1} c_{i-1}) / n_i
 
