@@ -16,7 +16,7 @@ _FREE_QUOTES = {quote: re.compile(rf"(?<!\S){quote}(?=[\s,.;:!?)\]…]|$)") for 
 _WORD = re.compile(r"\w")
 _CLIPPED_END = re.compile(r"(?:\win|(?<!\w)(?:an|ol|th|o))\Z", re.IGNORECASE)
 _CLIPPED_START = re.compile(r" (?:bout|cause|cos|coz|em|round|til|tis|twas)(?!\w)", re.IGNORECASE)
-_DOTS = (".", "…")
+_DOTS = frozenset(".…")
 
 
 def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
@@ -38,11 +38,11 @@ def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
         text = _AMOUNT.sub(r"\1", text)
     if language in _ELIDING:
         text = _ELISION.sub(r"\1", text)
-    return [_finish(line) if '"' in line or " '" in line or line.startswith(_DOTS) else line for line in text.split("\n")]
+    return [_finish(line) if '"' in line or " '" in line or line[:1] in _DOTS else line for line in text.split("\n")]
 
 
 def _finish(line: str) -> str:
-    if line.startswith(_DOTS):
+    if line[:1] in _DOTS:
         rest = line.lstrip(".… ")  # dots that continue the sentence before: "... and" is "...and"
         line = line[: len(line) - len(rest)].replace(" ", "") + rest
     if '"' in line:

@@ -38,6 +38,7 @@ _NON_ASCII_LINE = re.compile(rb"[^\r\n]{0,400}[\x80-\xff][^\r\n]{0,400}")
 _BYTES = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
 _CONTINUATIONS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
 _MISREAD = re.compile(f"[ÂÃÄÅ][{re.escape(_CONTINUATIONS)}]|â[{re.escape(_CONTINUATIONS)}]{{2}}")
+_SUSPICIOUS = (re.compile(rb"\xc3[\x82\x83\xa2]"), re.compile(rb"\xc2[\x80-\x9f]"))  # "Â", "Ã", "â", and control characters
 _MISREAD_LEADS = re.compile("[ÂÃâ]")
 _CONTROLS = {byte: character for character, byte in _BYTES.items() if byte < 0xA0}
 _CONTROL = re.compile("[\x80-\x9f]")
@@ -72,7 +73,9 @@ def decode(data: bytes, declared: str | None = None, language: str | None = None
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return _decode_by_candidates(data, declared, language)
-    return (text, "utf-8", 1.0) if text.isascii() else _repair(text)
+    # Searched in the bytes, as most files have neither: it takes a tenth of the time of a search in the text.
+    suspicious = not text.isascii() and any(pattern.search(data) for pattern in _SUSPICIOUS)
+    return _repair(text) if suspicious else (text, "utf-8", 1.0)
 
 
 def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:

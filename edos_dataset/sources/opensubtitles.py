@@ -18,6 +18,7 @@ WHOLE_FILM = 0.75
 
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_DISCS = re.compile(r"\d{1,3}\s*/\s*(\d{1,3})", re.ASCII)
 _SPACES = re.compile(r"[ \t\r\n]+")
 _UNTIDY = ("  ", "\t", "\r", " \n", "\n ")
 
@@ -79,8 +80,8 @@ def _number(value: str | None) -> float | None:
 
 def _is_part(values: dict[str, str]) -> bool:
     """Whether the file is one of several discs ("1/2") and does not last as long as the film nevertheless, as OPUS joins discs without saying so."""
-    _, slash, discs = values.get("subtitle/cds", "").partition("/")
-    if not slash or (_number(discs.split()[0]) or 1) < 2:
+    discs = _DISCS.match(values.get("subtitle/cds", ""))
+    if not discs or int(discs[1]) < 2:
         return False
     shown, film = parse_times([values.get("subtitle/duration", "")])[0], _number(values.get("source/duration"))
     return not (film and shown >= WHOLE_FILM * film * 60)

@@ -20,15 +20,17 @@ _SEPARATORS = np.frombuffer(b"::,", dtype=np.uint8)
 
 
 def parse_times(values: Sequence[str]) -> np.ndarray:
-    """Return "HH:MM:SS,mmm" as float64 seconds, NaN where a value is no time."""
-    joined = "".join(values)
-    if values and len(joined) == 12 * len(values) and joined.isascii():
-        characters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, 12)
-        digits = characters.astype(np.int64) - ord("0")
-        digits[:, [2, 5, 8]] = 0
-        if (characters[:, [2, 5, 8]] == _SEPARATORS).all() and (digits >= 0).all() and (digits <= 9).all():
-            return np.asarray((digits @ _WEIGHTS) / 1000)
-    return np.array([_parse_time(value) for value in values], dtype=np.float64)
+    """Return "HH:MM:SS,mmm" as float64 seconds, NaN where a value is no time; other numbers of digits are understood too."""
+    # All values of the usual length at once; each other one is parsed by itself, with something of that length in its place here.
+    joined = "".join([value if len(value) == 12 else "?" * 12 for value in values]).encode("ascii", "replace")
+    characters = np.frombuffer(joined, dtype=np.uint8).reshape(-1, 12)
+    digits = characters.astype(np.int64) - ord("0")
+    digits[:, [2, 5, 8]] = 0
+    usual = (characters[:, [2, 5, 8]] == _SEPARATORS).all(axis=1) & (digits >= 0).all(axis=1) & (digits <= 9).all(axis=1)
+    times = (digits @ _WEIGHTS) / 1000
+    for index in np.flatnonzero(~usual):
+        times[index] = _parse_time(values[index])
+    return np.asarray(times)
 
 
 def _parse_time(value: str) -> float:
