@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from edos_dataset import __version__
-from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates
+from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.engines import LocalEngine
@@ -43,6 +43,7 @@ def subtitles_to_dialogues() -> list[Item]:
         SegmentTurns(),
         SegmentDialogues(),
         CleanTurns(),
+        KeyTurns(),
         CapUtterances(),
         DropDuplicates(),
         Output("os"),

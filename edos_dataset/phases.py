@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, count_reasons, count_units, split_rejects
 from edos_dataset.schema import DETAIL, REASON
-from edos_dataset.shards import ShardRecord, StageCount, write_record, write_shard
+from edos_dataset.shards import ShardRecord, StageCount, read_shard, write_record, write_shard
 
 _NO_REJECTS = pa.table({REASON: pa.array([], pa.string()), "stage": pa.array([], pa.string())})
 
@@ -82,13 +81,13 @@ class ShardTask:
 
 def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
     """Make one shard, in a worker: read the input, run the phase's stages, write the output and its record."""
-    table = pq.read_table(task.source)
+    table = read_shard(task.source)
     counts: list[StageCount] = []
     rejects: list[pa.Table] = []
     notes: list[dict[str, str]] = []
     steps: list[tuple[Stage | CorpusStep, Callable[[pa.Table], pa.Table]]] = [(stage, stage) for stage in task.phase.stages]
     if task.phase.step is not None and task.removals is not None:
-        step, removals = task.phase.step, pq.read_table(task.removals)
+        step, removals = task.phase.step, read_shard(task.removals)
         steps.insert(0, (step, lambda table: step.apply(table, removals)))
     for stage, function in steps:
         table, rejected, count = run_stage(stage, function, table)

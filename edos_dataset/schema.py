@@ -72,6 +72,9 @@ LINE = pa.struct(
 TURN = pa.struct({"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())})
 """One speaker's utterance."""
 
+KEYED_TURN = pa.struct([*TURN, pa.field("key", pa.int64())])
+"""A turn with the hash of its normalised text, by which the corpus steps compare; it is not published."""
+
 _DOCUMENT = {
     "document_id": pa.string(),
     "film": pa.string(),

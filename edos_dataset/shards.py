@@ -65,6 +65,12 @@ def write_shard(path: Path, table: pa.Table) -> str:
         return digest(temporary)
 
 
+def read_shard(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a shard, or some of its columns, nested ones by their Parquet path."""
+    with pq.ParquetFile(path) as file:
+        return file.read(columns=columns)
+
+
 def write_record(path: Path, record: ShardRecord) -> None:
     """Write the completion record of the shard at `path`, beside it."""
     write_text(path.with_suffix(".json"), json.dumps(asdict(record), indent=1, sort_keys=True))
@@ -99,9 +105,7 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())  # the rename must not reach the disk before the data
-        temporary.replace(path)
+        temporary.replace(path)  # no fsync: what a power cut leaves torn fails its digest and is made again
     except BaseException:
         with suppress(OSError):
             temporary.unlink()

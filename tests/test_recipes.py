@@ -163,7 +163,7 @@ def test_set(settings, index, expected):
     changed = override(PIPELINE, settings)
     assert changed[index] == expected
     assert [item for place, item in enumerate(changed) if place != index] == [item for place, item in enumerate(PIPELINE) if place != index]
-    assert PIPELINE == [Cut(), Plain(), Output("os"), Cap()]
+    assert [Cut(), Plain(), Output("os"), Cap()] == PIPELINE
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_an_error_while_replacing_leaves_the_old_file(tmp_path, error):
 
 def test_a_full_disk_while_writing_leaves_the_old_file(shard, monkeypatch):
     path, record = shard
-    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space left"):
         write_shard(path, TABLE.slice(1))
     assert read_record(path) == record

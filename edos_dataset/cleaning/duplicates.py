@@ -1,7 +1,7 @@
 """What must be seen over the whole corpus: utterances that come too often, and dialogues that come twice.
 
 Both steps read the shards twice for each of `passes` ranges of the hash, so that a range fits in `memory` bytes; with the default budget one pass holds
-about twelve million turns. Beside that they hold one shard's texts, 12 bytes for each turn removed, and for dialogues about 400 bytes for each that has a
+about twelve million turns. Beside that they hold one shard's keys, 12 bytes for each turn removed, and for dialogues about 400 bytes for each that has a
 copy and 100 for each copy.
 """
 
@@ -16,16 +16,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.cleaning.rules import cut_turns, normalise
-from edos_dataset.pipeline import REMOVALS, CorpusStep, Unit
-from edos_dataset.schema import unnest
+from edos_dataset.pipeline import REMOVALS, CorpusStep, Stage, Unit
+from edos_dataset.schema import KEYED_TURN, TURN, nest, unnest
+from edos_dataset.shards import read_shard
 
 _BYTES_A_KEY = 88  # measured: 49 for keys, their copies and counts; 88 if every turn is frequent: key, order, place, and the sorting of these
 _PLACE = np.dtype([("shard", np.int32), ("row", np.int32), ("turn", np.int32)])
 
 
-def text_key(text: str) -> int:
-    """Return a stable 64-bit hash of a text."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+def hash64(data: bytes) -> int:
+    """Return a stable 64-bit hash, 0 to 2**64 - 1."""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True)
+class KeyTurns(Stage):
+    """Add to each turn the 64-bit hash of its normalised text, so that the corpus steps read 8 bytes a turn instead of the text."""
+
+    name: ClassVar[str] = "keys"
+    unit: ClassVar[Unit] = "turns"
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Give the turns of DIALOGUES their keys."""
+        turns, offsets = unnest(table, "turns")
+        keys = _hashes(normalise(text).encode() for text in turns.field("text").to_pylist()).view(np.int64)
+        columns = {**{field.name: turns.field(field.name) for field in TURN}, "key": pa.array(keys)}
+        return table.set_column(table.column_names.index("turns"), "turns", nest(offsets, KEYED_TURN, columns))
 
 
 @dataclass(frozen=True)
@@ -49,7 +65,7 @@ class CapUtterances(CorpusStep):
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the surplus turns of each shard, with the reason "too_frequent"."""
         surplus = [np.zeros(0, _PLACE)]
-        for frequent, part, passes in _repeated(shards, _turn_keys, self.limit, self.memory):
+        for frequent, part, passes in _repeated(shards, lambda table: _turn_keys(table)[0], self.limit, self.memory):
             found = [(np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, _PLACE))]
             found += [_occurrences(shard, index, frequent, part, passes) for index, shard in enumerate(shards)]
             keys, orders, places = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -90,10 +106,9 @@ class DropDuplicates(CorpusStep):
             first: dict[bytes, tuple[str, int, int]] = {}
             for index, shard in enumerate(shards):
                 table = _read(shard)
-                texts = _dialogue_texts(table)
-                keys = _keys(texts)
+                keys, (turn_keys, offsets) = _dialogue_keys(table), _turn_keys(table)
                 for row in np.flatnonzero((keys % passes == part) & np.isin(keys, repeated)).tolist():
-                    exact = hashlib.sha256(texts[row].encode()).digest()  # equal 64-bit keys are not yet equal texts
+                    exact = turn_keys[offsets[row] : offsets[row + 1]].tobytes()  # equal 64 bits are not yet equal dialogues
                     this = (table["dialogue_id"][row].as_py(), index, row)
                     first[exact], *later = sorted({this, first.get(exact, this)})
                     repeats += [(shard_index, place, -1) for _, shard_index, place in later]
@@ -104,14 +119,14 @@ class DropDuplicates(CorpusStep):
 def _occurrences(shard: Path, index: int, frequent: np.ndarray, part: int, passes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return key, order and place of the turns of a shard that say one of the frequent utterances."""
     table = _read(shard)
-    keys, (_, offsets) = _turn_keys(table), unnest(table, "turns")
+    keys, offsets = _turn_keys(table)
     chosen = np.flatnonzero((keys % passes == part) & np.isin(keys, frequent))
     places = np.empty(len(chosen), _PLACE)
     places["shard"] = index
     places["row"] = np.searchsorted(offsets, chosen, side="right") - 1
     places["turn"] = chosen - offsets[places["row"]]
     ids = table["dialogue_id"].take(pa.array(places["row"])).to_pylist()
-    orders = _keys(f"{dialogue_id}/{turn}" for dialogue_id, turn in zip(ids, places["turn"].tolist(), strict=True))
+    orders = _hashes(f"{dialogue_id}/{turn}".encode() for dialogue_id, turn in zip(ids, places["turn"].tolist(), strict=True))
     return keys[chosen], orders, places
 
 
@@ -138,32 +153,27 @@ def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray],
 def _count_turns(shard: Path) -> int:
     """Return the turns of a shard, an upper bound of its dialogues, from the Parquet footer alone."""
     metadata = pq.read_metadata(shard)
-    texts = [index for index in range(metadata.num_columns) if metadata.schema.column(index).path == "turns.list.element.text"]
-    return sum(metadata.row_group(group).column(texts[0]).num_values for group in range(metadata.num_row_groups))
+    keys = [index for index in range(metadata.num_columns) if metadata.schema.column(index).path == "turns.list.element.key"]
+    return sum(metadata.row_group(group).column(keys[0]).num_values for group in range(metadata.num_row_groups))
 
 
 def _read(shard: Path) -> pa.Table:
-    with pq.ParquetFile(shard) as file:
-        return file.read(columns=["dialogue_id", "turns.list.element.text"])
+    return read_shard(shard, ["dialogue_id", "turns.list.element.key"])
 
 
-def _keys(texts: Iterable[str]) -> np.ndarray:
-    return np.fromiter(map(text_key, texts), np.uint64)
+def _hashes(texts: Iterable[bytes]) -> np.ndarray:
+    return np.fromiter(map(hash64, texts), np.uint64)
 
 
-def _turn_keys(table: pa.Table) -> np.ndarray:
-    turns, _ = unnest(table, "turns")
-    return _keys(map(normalise, turns.field("text").to_pylist()))
+def _turn_keys(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys of all turns, and the offsets of the dialogues in them."""
+    turns, offsets = unnest(table, "turns")
+    return turns.field("key").to_numpy().view(np.uint64), offsets
 
 
 def _dialogue_keys(table: pa.Table) -> np.ndarray:
-    return _keys(_dialogue_texts(table))
-
-
-def _dialogue_texts(table: pa.Table) -> list[str]:
-    turns, offsets = unnest(table, "turns")
-    texts = [normalise(text) for text in turns.field("text").to_pylist()]
-    return ["\n".join(texts[start:stop]) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    keys, offsets = _turn_keys(table)
+    return _hashes(keys[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True))
 
 
 def _removals(rows: list[int], turns: list[int] | list[None], reason: str) -> pa.Table:

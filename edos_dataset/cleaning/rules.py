@@ -29,6 +29,7 @@ RULES = (
 """Reason codes of the rules; a turn that breaks several leaves for the first of them."""
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]+")
+_ASCII_WORDS = bytes(code if code < 128 and (chr(code).isalnum() or chr(code) == "_") else 32 for code in range(256))
 _NOT_WORD = re.compile(r"[^\w]+")
 _ODD_SPACE = r"[\s\p{Z}]{2,}|[^\S ]|[^\P{Z} ]"
 _OPENING = r"^(?:\.\.|…)[\s.…]*"
@@ -49,6 +50,8 @@ def tokenize(text: str) -> list[str]:
 
 def normalise(text: str) -> str:
     """Return the text by which utterances are compared: its words without case, punctuation and extra spaces."""
+    if text.isascii():  # the same, three times as fast
+        return b" ".join(text.encode().lower().translate(_ASCII_WORDS).split()).decode()
     return _NOT_WORD.sub(" ", text.casefold()).strip()
 
 

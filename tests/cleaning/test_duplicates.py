@@ -1,0 +1,170 @@
+"""Corpus steps: the decision depends on the dialogues alone, not on their order, their shards or the passes."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edos_dataset.cleaning import duplicates
+from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
+from edos_dataset.cleaning.rules import normalise
+from edos_dataset.pipeline import REMOVALS, split_rejects
+from edos_dataset.phases import run_stage
+from edos_dataset.schema import DIALOGUES, TURN
+from edos_dataset.shards import write_shard
+
+# Two spellings of the same utterance each, and enough repetitions to reach the limits below.
+TURNS = st.sampled_from(["Yes.", "yes", "No!", "No", "Really?", "Go away.", "I see you."])
+CORPUS = st.lists(st.lists(TURNS, min_size=2, max_size=5), max_size=25)
+SMALL = 250  # bytes of memory: three keys a pass
+
+
+def table_of(dialogues):
+    """Build DIALOGUES out of (id, texts) pairs."""
+    turns = [[{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in texts] for _, texts in dialogues]
+    columns = {"dialogue_id": [dialogue_id for dialogue_id, _ in dialogues], "turns": pa.array(turns, pa.list_(TURN))}
+    return KeyTurns()(pa.table([columns.get(field.name, pa.nulls(len(dialogues), field.type)) for field in DIALOGUES], schema=DIALOGUES))
+
+
+def numbered(corpus):
+    return [(f"film{number % 3}#{number}", texts) for number, texts in enumerate(corpus)]
+
+
+def decide(step, shards):
+    """Return the tables of removals over shards, each a list of (id, texts)."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}.parquet" for number in range(len(shards))]
+        for path, dialogues in zip(paths, shards, strict=True):
+            write_shard(path, table_of(dialogues))
+        return list(step.decide(paths))
+
+
+def removed(step, shards):
+    """Return what leaves as a set of (dialogue id, turn or None)."""
+    tables = decide(step, shards)
+    assert len(tables) == len(shards)
+    assert all(table.schema == REMOVALS for table in tables)
+    rows = [(dialogues[row["row"]][0], row["turn"]) for dialogues, table in zip(shards, tables, strict=True) for row in table.to_pylist()]
+    assert len(rows) == len(set(rows))
+    return set(rows)
+
+
+def result(step, shards):
+    """Carry the step out: return the dialogues that stay, as (id, texts)."""
+    stay = []
+    for dialogues, removals in zip(shards, decide(step, shards), strict=True):
+        kept, _, _ = run_stage(step, lambda table, removals=removals: step.apply(table, removals), table_of(dialogues))
+        stay += [(row["dialogue_id"], [turn["text"] for turn in row["turns"]]) for row in kept.to_pylist()]
+    return stay
+
+
+def utterances(dialogues):
+    return Counter(normalise(text) for _, texts in dialogues for text in texts)
+
+
+@given(CORPUS, st.integers(1, 4))
+def test_cap_leaves_exactly_the_limit(corpus, limit):
+    dialogues = numbered(corpus)
+    said = {(dialogue_id, turn): normalise(text) for dialogue_id, texts in dialogues for turn, text in enumerate(texts)}
+    surplus = removed(CapUtterances(limit), [dialogues])
+    left = Counter(said[place] for place in said.keys() - surplus)
+    assert left == {text: min(count, limit) for text, count in utterances(dialogues).items()}
+
+
+@given(CORPUS, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([SMALL, 1 << 30]))
+@pytest.mark.parametrize("kind", [CapUtterances, DropDuplicates])
+def test_order_shards_and_passes_do_not_matter(kind, corpus, limit, random, shards, memory):
+    settled = {"limit": limit} if kind is CapUtterances else {}
+    dialogues = numbered(corpus)
+    expected = removed(kind(**settled), [dialogues])
+    shuffled = random.sample(dialogues, len(dialogues))
+    assert removed(kind(**settled, memory=memory), [shuffled[start::shards] for start in range(shards)]) == expected
+
+
+def test_small_memory_takes_several_passes(tmp_path, monkeypatch):
+    path = tmp_path / "0.parquet"
+    write_shard(path, table_of(numbered([["Yes.", "No."]] * 10)))
+    reads = []
+    real = duplicates._read
+    monkeypatch.setattr(duplicates, "_read", lambda shard: reads.append(shard) or real(shard))
+    list(CapUtterances(3).decide([path]))
+    assert len(reads) == 2
+    list(CapUtterances(3, memory=5 * duplicates._BYTES_A_KEY).decide([path]))
+    assert len(reads) == 2 + 4 * 2
+
+
+@given(CORPUS)
+def test_of_equal_dialogues_the_first_by_id_stays(corpus):
+    dialogues = numbered(corpus)
+    groups = {}
+    for dialogue_id, texts in dialogues:
+        groups.setdefault(tuple(map(normalise, texts)), []).append(dialogue_id)
+    expected = {(dialogue_id, None) for ids in groups.values() for dialogue_id in sorted(ids)[1:]}
+    assert removed(DropDuplicates(), [dialogues[::2], dialogues[1::2]]) == expected
+
+
+@given(CORPUS, st.integers(1, 4))
+@settings(deadline=None)
+def test_both_hold_on_the_result(corpus, limit):
+    dialogues = numbered(corpus)
+    capped = result(CapUtterances(limit), [dialogues[:7], dialogues[7:]])
+    stay = result(DropDuplicates(), [capped[:3], capped[3:]])
+    assert all(count <= limit for count in utterances(stay).values())
+    texts = [tuple(map(normalise, texts)) for _, texts in stay]
+    assert len(texts) == len(set(texts))
+    assert all(len(dialogue) > 1 for dialogue in texts)
+
+
+@pytest.mark.parametrize(
+    ("dialogues", "expected"),
+    [
+        ([("b", ["Yes", "No"]), ("a", ["yes!", "no."])], {("b", None)}),
+        ([("a", ["Yes", "No"]), ("b", ["Yes No", "Yes"])], set()),  # the same words, other turns
+        ([("a", ["Yes", "No", "Yes"]), ("b", ["Yes", "No"])], set()),
+        ([("a10", ["Yes", "No"]), ("a2", ["Yes", "No"]), ("a1", ["Yes", "No"])], {("a10", None), ("a2", None)}),
+        ([], set()),
+    ],
+)
+def test_duplicates(dialogues, expected):
+    assert removed(DropDuplicates(), [dialogues]) == expected
+
+
+def test_equal_hashes_are_not_equal_texts(monkeypatch):
+    monkeypatch.setattr(duplicates, "_dialogue_keys", lambda table: np.full(table.num_rows, 7, np.uint64))
+    assert removed(DropDuplicates(), [[("a", ["Yes", "No"]), ("b", ["Go", "No"])], [("c", ["yes", "no"])]]) == {("c", None)}
+
+
+def test_a_removed_turn_ends_its_dialogue():
+    table = table_of([("a", ["One one", "Two two", "Three three", "Four four"]), ("b", ["One one", "Two two"])])
+    removals = pa.table({"row": [0, 1], "turn": [2, 1], "reason": ["too_frequent"] * 2}, REMOVALS)
+    kept, rejected = split_rejects(CapUtterances().apply(table, removals))
+    assert [(row["dialogue_id"], len(row["turns"])) for row in kept.to_pylist()] == [("a", 2)]
+    left = {(row["dialogue_id"], row["reason"], row["turns"][0]["text"]) for row in rejected.to_pylist()}
+    assert left == {
+        ("a", "too_frequent", "Three three"),
+        ("a", "after_removed_turn", "Four four"),
+        ("b", "too_frequent", "Two two"),
+        ("b", "single_turn", "One one"),
+    }
+    assert CapUtterances().apply(table, REMOVALS.empty_table())["reason"].null_count == 2
+
+
+def test_no_shards():
+    assert list(CapUtterances().decide([])) == list(DropDuplicates().decide([])) == []
+
+
+def test_empty_shards_between_others():
+    same = ["Yes", "No"]
+    assert removed(DropDuplicates(), [[], [("b", same)], [], [("a", same)], []]) == {("b", None)}
+    assert len(removed(CapUtterances(1), [[], [("b", same)], [], [("a", same)], []])) == 2
+
+
+def test_the_choice_is_the_same_on_every_machine():
+    dialogues = [(f"1994/111161/1#{number}", ["Yes", f"Word {number}"]) for number in range(1, 9)]
+    stay = {dialogue_id for dialogue_id, _ in dialogues} - {dialogue_id for dialogue_id, _ in removed(CapUtterances(3), [dialogues])}
+    assert stay == {"1994/111161/1#2", "1994/111161/1#4", "1994/111161/1#5"}
