@@ -1,0 +1,187 @@
+"""Bad inputs through the command: each is told of in one clear line, and the run goes on."""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+import zipfile
+import zlib
+
+import pytest
+
+GOOD = "1\n00:00:01,000 --> 00:00:03,000\n- Where have you been all night?\n- I was waiting at the station.\n"
+HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
+XML = HEADER + '<document id="1"><s id="1"><time id="T1S" value="00:00:01,000"/>Is it {}?<time id="T1E" value="00:00:02,000"/></s></document>'
+ENTITIES = '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+
+
+def edos(*arguments, **options):
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    return subprocess.run([sys.executable, "-m", "edos_dataset", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment, **options)
+
+
+def curate(folder, out, *options, **popen):
+    return edos("curate", folder, "--out", out, "--no-labels", "--workers", "1", "--max-bad", "1", *options, **popen)
+
+
+def zipped(**members):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"en/2000/77/{name}.xml", content)
+    return data.getvalue()
+
+
+def corrupt_zip():
+    data = bytearray(zipped(bad=XML.format("true " * 200)))
+    place = data.index(b".xml") + 10
+    data[place : place + 8] = bytes(8)
+    return bytes(data)
+
+
+def zip_bomb():
+    return zipped(bomb=HEADER + "<document>" + " " * 300_000_000 + "</document>")
+
+
+BAD = {
+    "cut.srt.gz": (gzip.compress(os.urandom(3000) + GOOD.encode())[:-500], "truncated"),
+    "broken.zip": (corrupt_zip, "corrupt_member"),
+    "bomb.zip": (zip_bomb, "too_large"),
+    "bomb.srt.gz": (lambda: gzip.compress(bytes(100_000_000), 1), "too_large"),
+    "laughs.xml": (HEADER + ENTITIES + "<document><s id='1'>&b;</s></document>", "forbidden_xml"),
+    "outside.xml": (HEADER + '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><document><s id="1">&x;</s></document>', "forbidden_xml"),
+    "empty.srt": ("", "empty_file"),
+    "line.srt": (lambda: b"word " * 10_000_000, "not_subtitles"),
+    "line.xml": (lambda: XML.format("word " * 10_000_000).encode(), "not_subtitles"),
+    "cut.xml": (XML.format("true")[:-30], "truncated"),
+    "noise.srt": (zlib.compress(b"x" * 5000) * 20, "not_subtitles"),
+    "prose.srt": ("It was a dark night.\n" * 40, "not_subtitles"),
+}
+
+
+@pytest.fixture
+def films(tmp_path):
+    folder = tmp_path / "films"
+    folder.mkdir()
+    (folder / "good.srt").write_text(GOOD)
+    return folder
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_quarantined(name, films, tmp_path):
+    content, reason = BAD[name]
+    content = content() if callable(content) else content
+    (films / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    began = time.monotonic()
+    done = curate(films, tmp_path / "edos", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - began < 60
+    manifest = json.loads(done.stdout)
+    assert [(note["reason"], name in note["detail"]) for note in manifest["quarantined"]] == [(reason, True)]
+    assert manifest["configs"]["os"]["dialogues"] == 1
+
+
+def test_all_bad_is_told_by_the_exit_code(films, tmp_path):
+    for number in range(9):
+        (films / f"{number}.srt").write_text("")
+    done = edos("curate", films, "--out", tmp_path / "edos", "--no-labels", "--workers", "1")
+    assert done.returncode == 3
+    assert "90% of the files could not be read" in done.stderr
+    assert (tmp_path / "edos" / "README.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("utf16.srt", GOOD.replace("night", "éjszaka").encode("utf-16")),
+        ("utf16be.srt", GOOD.replace("night", "éjszaka").encode("utf-16-be")),
+        ("latin2.xml", (HEADER + '<document id="1"><s id="1">Tűz van, őszintén szólva félek, mert éjszaka gyűlnek.</s></document>').encode("iso-8859-2")),
+    ],
+)
+def test_odd_encodings_are_read(name, data, films, tmp_path):
+    (films / name).write_bytes(data)
+    done = curate(films, tmp_path / "edos", "--json", "--rejects")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["quarantined"] == []
+    assert json.loads(done.stdout)["stages"][0]["kept"] == 2
+
+
+def test_directory_loop_and_other_files(films, tmp_path):
+    (films / "loop").symlink_to(films, target_is_directory=True)
+    (films / "poster.jpg").write_bytes(b"\xff\xd8")
+    done = curate(films, tmp_path / "edos", "--json")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    assert manifest["input"]["files"] == 1
+    assert {path: reason.partition(":")[0] for path, reason in manifest["input"]["skipped"]} == {
+        "films/loop": "seen_before",
+        "films/poster.jpg": "not_subtitles",
+    }
+
+
+def test_no_read_permission(films, tmp_path):
+    (films / "secret.srt").write_text(GOOD)
+    (films / "secret.srt").chmod(0)
+    if os.access(films / "secret.srt", os.R_OK):
+        pytest.skip("this user may read everything")
+    done = curate(films, tmp_path / "edos", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [note["reason"] for note in json.loads(done.stdout)["quarantined"]] == ["unreadable"]
+
+
+def test_full_disk(films, tmp_path):
+    """A file size limit stands for the full disk: the write fails with an OSError in the middle of the run."""
+    for number in range(40):
+        (films / f"more{number}.srt").write_text(GOOD.replace("station", f"station {number} {'x' * number}"))
+    limited = f"import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)); {_RUN}"
+    command = ["curate", str(films), "--out", str(tmp_path / "edos"), "--no-labels", "--workers", "1"]
+    done = subprocess.run([sys.executable, "-c", limited, *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "give the same command again" in done.stderr
+    assert not list((tmp_path / "edos").rglob("*.tmp"))
+    assert not (tmp_path / "edos" / "README.md").exists()
+    again = subprocess.run([sys.executable, "-m", "edos_dataset", *command], capture_output=True, text=True, timeout=120)
+    assert again.returncode == 0, again.stderr
+
+
+_RUN = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); runpy.run_module('edos_dataset', run_name='__main__')"
+
+
+def test_two_runs_into_one_folder(films, tmp_path):
+    out = tmp_path / "edos"
+    holder = f"import time; from pathlib import Path; from edos_dataset.shards import locked\nwith locked(Path({str(out)!r})): print('held', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "held\n"
+        second = curate(films, out)
+        assert second.returncode == 1
+        assert f"process {first.pid} is running" in " ".join(second.stderr.split())
+        first.kill()
+    assert curate(films, out).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["curate", "nowhere", "--out", "x"], "nowhere"),
+        (["curate", "films", "--out", "films"], "not empty"),
+        (["curate", "films", "--out", "x", "--set", "dialogue.gap=3"], "did you mean 'dialogues'"),
+        (["curate", "films", "--out", "x", "--set", "dialogues.gap=long"], "gap"),
+        (["curate", "films", "--out", "x", "--set", "dialogues.gap=-1"], "gap"),
+        (["curate", "films", "--out", "x", "--recipe", "films/good.srt"], "recipe"),
+        (["curate", "films", "--out", "x", "--by", "beauty"], "beauty"),
+        (["curate", "films", "--out", "x", "--set", "label.head=nowhere"], "nowhere"),
+        (["curate", "films", "--out", "x", "--set", "encode.model=nowhere"], "nowhere"),
+        (["inspect", "films"], "manifest.json"),
+    ],
+)
+def test_mistakes_are_explained(arguments, message, films):
+    done = edos(*arguments, cwd=films.parent)
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert message in " ".join(done.stderr.split())
+    assert not (films.parent / "x" / "README.md").exists()
