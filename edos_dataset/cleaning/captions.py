@@ -37,20 +37,29 @@ _NOTES = re.compile("[♩♪♫♬¶]+")
 _SUNG = re.compile("[♩♪♫♬¶]+[^♩♪♫♬¶]*[♩♪♫♬¶]+")
 _HASH = re.compile(r"\W*#\s+\D|\W*#.*#$|.*(?:\s|[.,!?])#$")
 
-_MAKER = r"(?:sub(?:title)?s?|subtitling|caption(?:s|ed|ing)?|closed[- ]caption\w*|re-?sync\w*|sync\w*|transcript\w*|transcribed|encod\w+|ripp\w+|correct\w+)"
-_WORK = r"(?:translat\w+|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created|provided|shared|uploaded|made)"
-_CREDIT = re.compile(
-    r"(?i:www\.\w|https?:|\w@\w+\.\w"
-    r"|\b(?:open|tv)?subtitles?\.(?:org|net|com)|\bopensubtitles\b|\baddic7ed\b|\bsubscene\b|\bpodnapisi\b|\ballsubs\b"
-    r"|^\W*downloaded from\b|^\W*advertise your (?:product|brand)|^\W*support us and become|\brate this subtitle\b|\bchoose the best subtitles\b"
-    r"|\ball rights reserved\b|(?:^|\s)©\s*[\dA-Z]|\bcopyright (?:\(c\)|\d{4})|\bcaptioning (?:institute|center|centre|sponsored)\b|\bcaptions? copyright\b"
-    rf"|^\W*{_MAKER}(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*\s*(?:\bby\b|:)"
-    rf"|^\W*{_WORK}(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*\s*(?:\bby\s*)?:"
-    rf"|^\W*(?:(?:english|german|magyar|deutsche|french)\s+)?{_MAKER}\W+{_WORK}\W+by\b"
-    r"|^\W*(?:untertitel(?:ung)?|übersetzung|felirat(?:ok)?|fordította|fordítás|szöveg|időzítés|subtítulos|traducción|traduction|sous-titr\w+|sottotitoli|"
-    r"traduzione|legendas|tradução|ondertitel\w+|vertaling)\b\s*(?::|von\b|por\b|par\b|di\b|door\b|a cura\b))"
-    rf"|^\W*(?i:{_WORK})(?:\W+(?:and\W+)?(?i:{_WORK}|{_MAKER}))*\s+[Bb][Yy]\s*(?:$|[A-Z\d~@\"'][\w.@]+(?:\W+\w+){{0,3}}\W*$)"
+_MAKER = (
+    r"(?:sub(?:title)?s|subtitl(?:e|ed|ing)|captions|caption(?:ed|ing)|closed[- ]caption\w*|re-?sync\w*|sync\w*|transcripts?|transcribed|"
+    r"encod(?:ed|ing)|ripped|corrections|corrected)"
 )
+_WORK = r"(?:translat(?:ed|ion)|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created|provided|shared|uploaded|made)"
+_JOBS = rf"(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*"
+_NAMES = r"(?-i:$|[A-Z\d~@\"'][\w.@]*(?: [A-Z\d&~@(\"'][\w.@)]*){0,4}[^.!?\w]*(?<![.!?])$)"
+_FOREIGN = (
+    r"(?:untertitel(?:ung)?|übersetzung|felirat(?:ok)?|fordította|fordítás|szöveg|időzítés|subtítulos|traducción|traduction|sous-titr\w+|sottotitoli|"
+    r"traduzione|legendas|tradução|ondertitel\w+|vertaling)\b\s*(?::|von\b|por\b|par\b|di\b|door\b|a cura\b)"
+)
+_OPENING_CREDIT = re.compile(
+    rf"\W*(?:(?:english |german |hungarian )?{_MAKER}{_JOBS}\s*(?:\bby\b|:)|{_WORK}{_JOBS}\s*(?:\bby:?|:)\s*{_NAMES}"
+    rf"|{_FOREIGN}|downloaded from\b|advertise your (?:product|brand)|support us and become)",
+    re.IGNORECASE,
+)
+_CREDIT = re.compile(
+    r"www\.\w|https?:|\w@\w+\.\w|\b(?:open|tv)?subtitles?\.(?:org|net|com)|\bopensubtitles\b|\baddic7ed\b|\bsubscene\b|\bpodnapisi\b|\ballsubs\b"
+    r"|\brate this subtitle\b|\bchoose the best subtitles\b|\ball rights reserved\b|(?:^|\s)©\s*[\da-z]|\bcopyright (?:\(c\)|\d{4})"
+    r"|\bcaptioning (?:institute|center|centre|sponsored)\b|\bcaptions? copyright\b",
+    re.IGNORECASE,
+)
+_CREDIT_SIGNS = ("www.", "http", "@", "subtitle", "addic7ed", "subscene", "podnapisi", "allsubs", "rights reserved", "©", "copyright", "captioning")
 _UNFINISHED_CREDIT = re.compile(r"(?i)(?:\bby|:)\s*$")
 
 _SPOKEN = re.compile(r"[^\W_]")
@@ -65,9 +74,12 @@ def is_credit(text: str) -> bool:
     """Return whether a line names the makers of the file or advertises, such as "Subtitles by ..." or an address of the web.
 
     "I translated it by hand" is none: apart from addresses and sites, the words must open the line, and ordinary ones (translated, edited, made) must be
-    followed by a colon or by a short line of names.
+    followed by a short line of names.
     """
-    return _CREDIT.search(text) is not None
+    if _OPENING_CREDIT.match(text):
+        return True
+    lower = text.lower()
+    return any(sign in lower for sign in _CREDIT_SIGNS) and _CREDIT.search(text) is not None
 
 
 def credits_next(text: str) -> bool:

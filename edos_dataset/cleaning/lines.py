@@ -13,7 +13,7 @@ from edos_dataset.cleaning.rejects import part
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, nest, unnest
 
-REASONS = ("credit", "music", "sound", "empty")
+REASONS = ("too_long", "credit", "music", "sound", "empty")
 """Reason codes of the stage."""
 
 # Lines that match none of these pass untouched, without a Python call. Half of all lines of a usual file do.
@@ -40,13 +40,15 @@ class CleanLines(Stage):
     """Clean the text of LINES.
 
     Markup, invisible characters and descriptions of sounds go; leading dashes become `dash` and "NAME:" becomes `speaker`; English letters confused by optical
-    character recognition are put right. Lines leave that are credits, sung, sounds only, or empty.
+    character recognition are put right. Lines leave that are credits, sung, sounds only, or empty; and those that no screen could show.
 
     Args:
         language: the language of documents that do not name theirs.
+        max_characters: longest line that is looked at; a broken file may hold megabytes in one.
     """
 
     language: str = "en"
+    max_characters: int = 2000
 
     name: ClassVar[str] = "lines"
     unit: ClassVar[Unit] = "lines"
@@ -54,7 +56,8 @@ class CleanLines(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Clean a batch of documents."""
         lines, offsets = unnest(table, "lines")
-        texts = lines.field("text").to_pylist()
+        too_long = pc.greater(pc.utf8_length(lines.field("text")), self.max_characters)
+        texts = pc.if_else(too_long, "", lines.field("text")).to_pylist()
         dash = pc.fill_null(lines.field("dash"), False).to_numpy(zero_copy_only=False).copy()
         speaker = lines.field("speaker").to_pylist()
         codes = np.zeros(len(texts), np.int64)
@@ -65,8 +68,13 @@ class CleanLines(Stage):
                 dash[place] |= line.dash
                 speaker[place] = line.speaker or speaker[place]
                 codes[place] = REASONS.index(line.reason) + 1 if line.reason else 0
+        codes[too_long.to_numpy(zero_copy_only=False)] = REASONS.index("too_long") + 1
         columns = {field.name: lines.field(field.name) for field in LINE}
-        columns |= {"text": pa.array(texts, pa.string()), "dash": pa.array(dash), "speaker": pa.array(speaker, pa.string())}
+        columns |= {
+            "text": pc.if_else(too_long, columns["text"], pa.array(texts, pa.string())),
+            "dash": pa.array(dash),
+            "speaker": pa.array(speaker, pa.string()),
+        }
         clean = table.set_column(table.column_names.index("lines"), table.schema.field("lines"), nest(offsets, LINE, columns))
         return part(clean, "lines", codes, REASONS)
 

@@ -46,7 +46,7 @@ class SplitSentences(Stage):
     them. A dash or the name of another speaker always begins a sentence.
 
     Args:
-        max_words: a sentence of this many words ends with its block, whatever follows.
+        max_words: a sentence of this many words ends with its line, whatever follows.
     """
 
     max_words: int = 60
@@ -90,19 +90,17 @@ class SplitSentences(Stage):
         for line in lines:
             if passage:
                 before = passage[-1]
-                if line.dash or line.speaker not in (None, speaker):
-                    goes_on = False
-                elif line.first_block == before.last_block:
-                    goes_on = True
-                else:
-                    goes_on = words < self.max_words and _weigh(before, line, upper_counts, marked) > 0
+                goes_on = words < self.max_words and not line.dash and line.speaker in (None, speaker)
+                if goes_on and line.first_block != before.last_block:
+                    goes_on = _weigh(before, line, upper_counts, marked) > 0
                 if not goes_on:
                     yield passage
                     passage, words = [], 0
             if line.dash or line.speaker is not None:
                 speaker = line.speaker
             passage.append(line)
-            words += line.text.count(" ") + 1
+            end = max(map(line.text.rfind, (". ", "! ", "? ")))
+            words = (words if end < 0 else 0) + line.text.count(" ", max(end + 2, 0)) + 1
         if passage:
             yield passage
 

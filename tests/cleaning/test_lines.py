@@ -1,5 +1,7 @@
 """Markup, sounds, songs, credits, dashes and names leave the lines; what people say stays."""
 
+import time
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -231,6 +233,11 @@ def test_songs_and_speech_in_one_block() -> None:
     "text",
     [
         "Subtitles by Jane Doe",
+        "English subtitles by Jane Doe",
+        "-= Subtitles by jdoe =-",
+        "Corrections: jdoe",
+        "Translated and timed by:",
+        "Edited by Jane Doe & J. Roe",
         "SUBTITLES BY: jdoe",
         "Sync and corrections by jdoe",
         "Sync & corrections: jdoe",
@@ -276,6 +283,10 @@ def test_credits_leave(text: str) -> None:
         "She'd better copyright that.",
         "Touch\u00c3\u00a9. And on that subject...",
         "Download this game.",
+        "Correction: it was a Tuesday.",
+        "Translation: you're fired.",
+        "Translation: No.",
+        "Subtitle it for me, will you?",
     ],
 )
 def test_dialogue_about_such_things_is_no_credit(text: str) -> None:
@@ -293,6 +304,16 @@ def test_a_credit_takes_the_name_on_the_next_line() -> None:
 def test_lines_without_speech_are_empty(raw: str) -> None:
     """Neither a letter nor a digit."""
     assert set(clean(raw)[1].values()) == {"empty"}
+
+
+@pytest.mark.parametrize("piece", [".", "#", "(", "*a", "- ", "A: ", "a. ", "&amp;", "<i", "l'm ", "♪", "Sub and "])
+def test_a_line_of_megabytes_leaves_at_once(piece: str) -> None:
+    """Whatever it is made of, no pattern may hang on it; what just passes takes no time either."""
+    long = piece * (2_000_000 // len(piece))
+    started = time.perf_counter()
+    assert clean(f"{long}\nHello.") == ([("Hello.", False, None)], {long: "too_long"})
+    clean(long[:2000])
+    assert time.perf_counter() - started < 2
 
 
 def test_a_document_without_any_speech_gives_only_rejects() -> None:

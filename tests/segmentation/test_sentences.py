@@ -105,8 +105,10 @@ def test_a_file_without_full_stops_goes_on_only_before_small_letters() -> None:
     ]
 
 
-def test_long_sentences_end_with_their_block() -> None:
-    """The guard counts words."""
+def test_long_sentences_end_with_their_line() -> None:
+    """The guard counts the words of the sentence, not those of the ones before it."""
+    assert split("One two. Three", "four five. Six", "seven eight. Nine", "ten.", max_words=4)[-1] == "Nine ten."
+    assert split("one two\nthree four\nfive.", max_words=4) == ["one two three four", "five."]
     assert split("one two three", "four five six", "seven eight.", "Nine.", max_words=6) == ["one two three four five six", "seven eight.", "Nine."]
     with pytest.raises(ValueError, match="max_words is 0"):
         SplitSentences(0)
