@@ -100,7 +100,7 @@ def label_id(answer: str) -> int:
 
 def split_turns(dialogue: str) -> list[str]:
     """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes, detokenised."""
-    lines = [re.sub(r"^(?:-\s+)+", "", " ".join(line.split())) for line in dialogue.splitlines()]
+    lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
     return [turn for turn in detokenize([line for line in lines if line]) if turn]
 
 
