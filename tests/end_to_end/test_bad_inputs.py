@@ -149,13 +149,19 @@ def test_full_disk(films, tmp_path):
     assert again.returncode == 0, again.stderr
 
 
+_HOLD = """
+import pathlib, sys, time
+from edos_dataset.shards import locked
+with locked(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 _RUN = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); runpy.run_module('edos_dataset', run_name='__main__')"
 
 
 def test_two_runs_into_one_folder(films, tmp_path):
     out = tmp_path / "edos"
-    holder = f"import time; from pathlib import Path; from edos_dataset.shards import locked\nwith locked(Path({str(out)!r})): print('held', flush=True); time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True) as first:
+    with subprocess.Popen([sys.executable, "-c", _HOLD, str(out)], stdout=subprocess.PIPE, text=True) as first:
         assert first.stdout.readline() == "held\n"
         second = curate(films, out)
         assert second.returncode == 1
