@@ -10,9 +10,11 @@ _ESCAPE = re.compile(r"\\[Nnh]")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^<>]+)>")  # WebVTT names the speaker in a tag
 _TAG = re.compile(r"<[/!]?\s?[A-Za-z][^<>]*>|<[\d:.]+>|</?(?:i|b|u|s|font|sync)\b[^<>]*$", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\x00-\x08\x0e-\x1f\x7f]")
+_TWO_APOSTROPHES = re.compile(r"''(?!\w)|(?<!\w)''")
 _SPACES = re.compile(r"\s+")
 
 _LETTER_L = re.compile(r"(?<![\w'’.-])(?<!\d )l(?=['’](?:m|ll|ve|d)\b|(?:t|n|f|s|tself|nto|nside|nstead|ndeed|sn['’]t|t['’]\w+)?(?![\w'’-]))")
+_SMALL_I = re.compile(r"(?<![\w'’.-])i(?=['’](?:m|ll|ve|d)\b|(?![\w'’-]|\.\w))")
 _DIGIT_ONE = re.compile(r"(?<![\w'’])1(?=['’](?:m|ll|ve|d)\b)")
 _NUMERAL = re.compile(r"(?<=[a-z] )l{2,3}\b")  # "Part ll"
 _LETTER_I = re.compile(r"\b[A-Za-z]*(?:[a-z]I|I[a-z])[A-Za-z]*\b")
@@ -29,7 +31,8 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 def strip_markup(text: str) -> str:
     """Return a line without tags, overrides, entities and invisible characters, its spaces collapsed.
 
-    Entities are resolved twice, because files pass through programs that escape them again. A WebVTT voice tag becomes "NAME:".
+    Entities are resolved twice, because files pass through programs that escape them again. A WebVTT voice tag becomes "NAME:", two
+    apostrophes a quotation mark.
     """
     if "&" in text:
         text = html.unescape(_ENTITY.sub(lambda entity: html.unescape(entity.group()), text))
@@ -39,16 +42,20 @@ def strip_markup(text: str) -> str:
         text = _ESCAPE.sub(" ", text)
     if "<" in text:
         text = _TAG.sub("", _VOICE.sub(r"\1: ", text))
+    if "''" in text:
+        text = _TWO_APOSTROPHES.sub('"', text)
     return _SPACES.sub(" ", _INVISIBLE.sub("", text)).strip()
 
 
 def repair_letters(text: str) -> str:
-    """Return an English line with l, I and 1 put right where they were confused: "l'm", "lt", "wiII".
+    """Return an English line with l, I and 1 put right where they were confused, and with a capital I: "l'm", "lt", "wiII", "so do i".
 
     Only where the result is the pronoun or one of the common words that this module lists; "Al", "Ill" and "McIntyre" stay as they are.
     """
     if "l" in text:
         text = _NUMERAL.sub(lambda numeral: "I" * len(numeral.group()), _LETTER_L.sub("I", text))
+    if " i" in text or text.startswith("i"):
+        text = _SMALL_I.sub("I", text)
     if "1" in text:
         text = _DIGIT_ONE.sub("I", text)
     return _LETTER_I.sub(_repair_word, text) if "I" in text else text

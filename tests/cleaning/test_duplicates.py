@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from edos_dataset.cleaning import duplicates
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.rules import normalise
-from edos_dataset.pipeline import REMOVALS, split_rejects
 from edos_dataset.phases import run_stage
+from edos_dataset.pipeline import REMOVALS, split_rejects
 from edos_dataset.schema import DIALOGUES, TURN
 from edos_dataset.shards import write_shard
 

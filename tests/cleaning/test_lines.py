@@ -78,6 +78,8 @@ def test_markup_goes_and_text_stays(raw: str, text: str) -> None:
     ("raw", "text"),
     [
         ("l'm sure l can.", "I'm sure I can."),
+        ("''l love you,'' he said.", '"I love you," he said.'),
+        ("i'm sure i can, i.e. i will. so do i.", "I'm sure I can, i.e. I will. so do I."),
         ("lt's late. ls it? ln fact, lf only...", "It's late. Is it? In fact, If only..."),
         ("Yes, l...", "Yes, I..."),
         ("l've, l'll, l'd, 1'm", "I've, I'll, I'd, I'm"),
