@@ -17,8 +17,11 @@ CANDIDATES: tuple[str, ...] = (
 SAMPLE = 2**16
 """Bytes of lines with non-ASCII characters on which the candidates are judged."""
 
-LEAST_PLAUSIBLE = -1.5
-"""Score of a text below which it is no text in any encoding."""
+LEAST_PLAUSIBLE = -0.5
+"""Score below which a file of more than `FEW` such characters is text in no encoding."""
+
+FEW = 20
+"""Non-ASCII characters that may be anything: a damaged byte does not cost a file."""
 
 MOST_STRAY_ZEROS = 1e-3
 """Share of zero bytes up to which they are taken for damage of single places."""
@@ -112,10 +115,10 @@ def _decode_by_candidates(data: bytes, declared: str | None, language: str | Non
         scores[name] = (mean + bonus - 0.02 * rank, count, text)
     best = max(scores, key=lambda name: scores[name][0])
     score, count, text = scores[best]
-    if score < LEAST_PLAUSIBLE:
+    if score < LEAST_PLAUSIBLE and count > FEW:
         raise ReadError("unknown_encoding", f"text in none of {len(scores)} encodings tried; the most plausible is {best}")
     rival = max((other for other, _, others in scores.values() if others != text), default=-math.inf)
-    decided = 1 - 0.5 * math.exp(-(score - rival) * min(count, 20) / 2)
+    decided = 1 - 0.5 * math.exp(-(score - rival) * min(count, FEW) / 2)
     return data.decode(best, "replace"), best, round(decided * min(max((score + 2) / 4, 0.1), 1.0), 3)
 
 

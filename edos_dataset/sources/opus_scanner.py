@@ -9,15 +9,16 @@ from edos_dataset.sources.opus_tree import Sentences, choose_word, parse_xml
 from edos_dataset.sources.parsed import ReadError
 
 _EMPHASIS = ' emphasis="true"'
-_ALTERNATIVE = re.compile(r'<w alternative="([^"<&]*)" id="[^"<]*">([^<&]*)</w>')
-_INITIAL = re.compile(r' initial="([^"<&]*)">([^<&]*)</w>')
-_BETWEEN_WORDS = re.compile(r'</w>[ \t\r\n]*<w id="[^"<]*">')
 _BLANKS = r"[ \t\r\n]*"
+_VALUE = r'[^"<&\x00-\x1f\ufffe\uffff]'  # what an attribute may hold, but for what is seldom there
+_ALTERNATIVE = re.compile(rf'<w alternative="({_VALUE}*)" id="{_VALUE}*">([^<&]*)</w>')
+_INITIAL = re.compile(rf' initial="({_VALUE}*)">([^<&]*)</w>')
+_BETWEEN_WORDS = re.compile(rf'</w>{_BLANKS}<w id="{_VALUE}*">')
 # The commonest neighbours are taken together: the cost of the scan is the number of its matches.
 _ITEM = re.compile(
-    rf'<w id="[^"<]*">{_BLANKS}([^ \t\r\n<][^<]*)</w>{_BLANKS}(?:<time id="[^"<]*E" value="([^"<]+)" ?/>{_BLANKS})?'
-    rf'|</s>{_BLANKS}<s id="([^"<]+)">{_BLANKS}(?:<time id="[^"<]*S" value="([^"<]+)" ?/>{_BLANKS})?'
-    rf'|<time id="[^"<]*([SE])" value="([^"<]*)" ?/>{_BLANKS}'
+    rf'<w id="{_VALUE}*">{_BLANKS}([^ \t\r\n<][^<]*)</w>{_BLANKS}(?:<time id="{_VALUE}*E" value="({_VALUE}+)" ?/>{_BLANKS})?'
+    rf'|</s>{_BLANKS}<s id="({_VALUE}+)">{_BLANKS}(?:<time id="{_VALUE}*S" value="({_VALUE}+)" ?/>{_BLANKS})?'
+    rf'|<time id="{_VALUE}*([SE])" value="({_VALUE}*)" ?/>{_BLANKS}'
     r"|([^ \t\r\n<][^<]*)"
     r"|(<)"
 )

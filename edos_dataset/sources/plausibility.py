@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 
 LETTERS: dict[str, str] = {
-    "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâôîû", "es": "áéíóúüñ", "et": "äõöüšž", "fi": "äöå",
+    "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâ", "es": "áéíóúüñ", "et": "äõöüšž", "fi": "äöå",
     "fr": "àâæçéèêëîïôœùûü", "hr": "čćđšž", "hu": "áéíóöőúüű", "is": "áæðéíóöþúý", "it": "àèéìòù", "lt": "ąčęėįšųūž", "lv": "āčēģīķļņšūž",
     "nl": "ëïéèöü", "no": "æøåé", "nb": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú", "ro": "ăâîșțşţ", "sk": "áäčďéíĺľňóôŕšťúýž", "sl": "čšž",
     "sq": "ëç", "sr": "čćđšž", "sv": "åäöé", "tr": "çğıöşüâî",
@@ -17,7 +17,7 @@ LETTERS: dict[str, str] = {
 MOST = 400
 """Non-ASCII characters judged."""
 
-ONE_ALPHABET = 0.5
+ONE_ALPHABET = 1.0
 """Bonus of letters that are all of one language."""
 
 _SCRIPTS: tuple[tuple[int, int, str], ...] = (
@@ -32,7 +32,8 @@ _LANGUAGE_SCRIPTS = {
 _COMMON = frozenset("оеаинтсрвлкмαοιετσνηυρπκάίόέ")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _OPENING, _CLOSING = frozenset("“„‘«‹¿¡"), frozenset("”»›")
-_NEUTRAL = frozenset("–—…•°€£©®™½¼¾§\xa0、。「」・！？\u3000《》")
+_NEUTRAL = frozenset("–—…•\xa0、。「」・！？\u3000《》")
+_SIGNS = frozenset("°€£©®™½¼¾§")
 _NOTES = frozenset("♪♫")
 
 
@@ -77,6 +78,8 @@ def _score(character: str, before: str, after: str, language: str | None) -> flo
         return -2.0 if inside else (0.8 if not before.isspace() else 0.3)
     if character in _NOTES:
         return 1.0
+    if character in _SIGNS:
+        return -1.0 if inside else 0.1
     if character in _NEUTRAL:
         return (1.6 if character in "–—…" else -1.0) if inside else 0.5
     return -2.0 if inside else -1.0

@@ -19,7 +19,7 @@ from edos_dataset.sources.detokenize import detokenize
         ("Get 'em , 'cause I said so", "Get 'em, 'cause I said so"),
         ('She said , " Go home , " and left .', 'She said, "Go home," and left.'),
         ('" How did you do it ? " or " What \'s your secret ? "', '"How did you do it?" or "What\'s your secret?"'),
-        ('" All right , that \'s what we do .', '"All right, that\'s what we do.'),
+        ("\" All right , that 's what we do .", "\"All right, that's what we do."),
         ('Into chicken salad . "', 'Into chicken salad."'),
         ('[ LAUGHS ] " This is my dad . "', '[LAUGHS] "This is my dad."'),
         ("He called it ' art ' once .", "He called it 'art' once."),

@@ -1,0 +1,165 @@
+import os
+import random
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from edos_dataset.schema import FILMS
+from edos_dataset.sources.inventory import Inventory, SourceError, estimate_sentences, find_films
+
+
+def make(folder: Path, *names: str) -> Path:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * len(name))
+    return folder
+
+
+def pack(path: Path, *names: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, b"x" * 1000)
+    return path
+
+
+def files(inventory: Inventory) -> dict[str, list[str]]:
+    return {row["film"]: [file["document_id"] for file in row["files"]] for row in inventory.films.to_pylist()}
+
+
+def reasons(inventory: Inventory) -> dict[str, str]:
+    return {path: reason.partition(":")[0] for path, reason in inventory.skipped}
+
+
+def test_folders_files_and_archives(tmp_path: Path) -> None:
+    make(tmp_path / "subs", "b.srt", "a/Film.en.srt", "a/Film.ass", "readme.txt", "en/2004/0012/7.xml.gz", "en/2004/12/8.xml")
+    pack(tmp_path / "subs/opus.zip", "OpenSubtitles/xml/en/2004/12/9.xml", "OpenSubtitles/LICENSE", "inner.zip", "__MACOSX/._x.srt")
+    make(tmp_path, "single.vtt")
+    inventory = find_films([tmp_path / "subs", tmp_path / "single.vtt"], "en")
+    assert files(inventory) == {
+        "imdb/12": ["2004/0012/7", "2004/12/8", "2004/12/9"],
+        "single": ["single.vtt"],
+        "subs/a/Film": ["subs/a/Film.ass", "subs/a/Film.en.srt"],
+        "subs/b": ["subs/b.srt"],
+    }
+    assert inventory.films.schema == FILMS
+    assert (inventory.files, inventory.bytes) == (7, sum(file["size"] for row in inventory.films.to_pylist() for file in row["files"]))
+    assert set(reasons(inventory).values()) == {"not_subtitles"}
+    assert len(inventory.skipped) == 4
+    zipped = inventory.films.to_pylist()[0]["files"][2]
+    assert (zipped["path"], zipped["member"]) == ("subs/opus.zip/OpenSubtitles/xml/en/2004/12/9.xml", "OpenSubtitles/xml/en/2004/12/9.xml")
+    assert (zipped["location"], zipped["kind"], zipped["year"], zipped["imdb_id"]) == (str(tmp_path / "subs/opus.zip"), "opus", 2004, "12")
+
+
+def test_no_order_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "one", "c.srt", "a.srt", "x/b.srt", "x/y/d.srt")
+    make(tmp_path / "two", "c.srt", "z.srt")
+    (tmp_path / "one/link").symlink_to(tmp_path / "two")
+    (tmp_path / "two/again").symlink_to(tmp_path / "one/x")
+    sources = [tmp_path / "one", tmp_path / "two", tmp_path / "one/x", tmp_path / "one/x/b.srt"]
+    expected = find_films(sources, "en")
+    assert "one/x/b" in files(expected)
+    scandir, shuffle = os.scandir, random.Random(0).shuffle
+
+    class Shuffled:
+        def __init__(self, path: str) -> None:
+            self.inner = scandir(path)
+
+        def __enter__(self) -> list[os.DirEntry[str]]:
+            entries = list(self.inner)
+            shuffle(entries)
+            return entries
+
+        def __exit__(self, *args: object) -> None:
+            self.inner.close()
+
+    monkeypatch.setattr(os, "scandir", Shuffled)
+    for _ in range(10):
+        shuffle(sources)
+        found = find_films(sources, "en")
+        assert found.films.equals(expected.films)
+        assert found.skipped == expected.skipped
+
+
+def test_folders_of_one_tree_give_the_ids_of_the_tree(tmp_path: Path) -> None:
+    make(tmp_path / "en", "2004/12/8.xml")
+    ids = [files(find_films([tmp_path / part], "en")) for part in ("en", "en/2004", "en/2004/12", "en/2004/12/8.xml")]
+    assert ids == [{"imdb/12": ["2004/12/8"]}] * 4
+
+
+def test_directory_loops_end(tmp_path: Path) -> None:
+    make(tmp_path / "subs", "a/a.srt")
+    (tmp_path / "subs/a/loop").symlink_to(tmp_path / "subs")
+    (tmp_path / "subs/self").symlink_to(tmp_path / "subs/self")
+    (tmp_path / "subs/copy.srt").symlink_to(tmp_path / "subs/a/a.srt")
+    (tmp_path / "subs/gone.srt").symlink_to(tmp_path / "nowhere")
+    inventory = find_films([tmp_path / "subs"], "en")
+    assert files(inventory) == {"subs/a/a": ["subs/a/a.srt"]}
+    assert reasons(inventory) == {
+        "subs/a/loop": "seen_before",
+        "subs/copy.srt": "seen_before",
+        "subs/gone.srt": "unreadable",
+        "subs/self": "unreadable",
+    }
+
+
+def test_links_that_lead_to_something_new_are_followed(tmp_path: Path) -> None:
+    make(tmp_path / "disk", "b/b.srt")
+    make(tmp_path / "subs", "a.srt")
+    (tmp_path / "subs/more").symlink_to(tmp_path / "disk")
+    assert files(find_films([tmp_path / "subs"], "en")) == {"subs/a": ["subs/a.srt"], "subs/more/b/b": ["subs/more/b/b.srt"]}
+
+
+def test_what_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "subs", "a.srt", "locked/b.srt", "bad.zip")
+    os.mkfifo(tmp_path / "subs/pipe.srt")
+    scandir = os.scandir
+
+    def deny(path: str) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", deny)
+    inventory = find_films([tmp_path / "subs"], "en")
+    assert files(inventory) == {"subs/a": ["subs/a.srt"]}
+    assert reasons(inventory) == {"subs/bad.zip": "unreadable_zip", "subs/locked": "unreadable", "subs/pipe.srt": "not_a_file"}
+
+
+def test_other_languages_are_skipped(tmp_path: Path) -> None:
+    make(tmp_path / "xml", "en/2004/12/8.xml", "de/2004/12/9.xml", "f/Film.2004.de.srt", "f/Film.2004.srt")
+    inventory = find_films([tmp_path / "xml"], "en")
+    assert files(inventory) == {"imdb/12": ["2004/12/8"], "xml/f/Film.2004": ["xml/f/Film.2004.srt"]}
+    assert reasons(inventory) == {"xml/de/2004/12/9.xml": "other_language", "xml/f/Film.2004.de.srt": "other_language"}
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda folder: [], ["no source given"]),
+        (lambda folder: [folder / "missing"], ["missing", "No such file"]),
+        (lambda folder: [make(folder / "x", "a.txt")], ["no subtitles", "x/a.txt", ".srt", ".xml.gz", ".zip"]),
+        (lambda folder: [make(folder, "x.zip") / "x.zip"], ["no subtitles", "unreadable_zip"]),
+        (lambda folder: [make(folder / "1/s", "a.srt"), make(folder / "2/s", "a.srt")], ["'s/a.srt'", "1/s/a.srt", "2/s/a.srt", "rename"]),
+        (lambda folder: [make(folder / "en", "2004/1/2.xml", "2004/1/2.xml.gz")], ["'2004/1/2'", "2.xml.gz", "leave out the copy"]),
+    ],
+)
+def test_errors_say_what_to_do(tmp_path: Path, build: Callable[[Path], list[Path]], words: list[str]) -> None:
+    with pytest.raises(SourceError) as caught:
+        find_films(build(tmp_path), "en")
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_sentences_are_estimated_by_size_and_kind(tmp_path: Path) -> None:
+    make(tmp_path / "s", "small.srt")
+    (tmp_path / "s/a.xml").write_bytes(b"x" * 300_000)
+    (tmp_path / "s/b.xml.gz").write_bytes(b"x" * 100_000)
+    (tmp_path / "s/c.srt").write_bytes(b"x" * 50_000)
+    estimates = estimate_sentences(find_films([tmp_path / "s"], "en").films)
+    assert estimates.tolist() == pytest.approx([1000, 100_000 * 5.5 / 300, 1000, 1])
+    assert estimate_sentences(pa.table({"film": pa.array([], pa.string()), "files": pa.array([], FILMS.field("files").type)})).tolist() == []
