@@ -50,7 +50,7 @@ class ReadFilms(Stage):
 
     Attributes:
         language: code of the language wanted.
-        max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at about 15 times as much.
+        max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at up to 25 times as much.
     """
 
     name: ClassVar[str] = "read"

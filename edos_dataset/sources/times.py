@@ -28,8 +28,8 @@ def parse_times(values: Sequence[str]) -> np.ndarray:
     digits[:, [2, 5, 8]] = 0
     usual = (characters[:, [2, 5, 8]] == _SEPARATORS).all(axis=1) & (digits >= 0).all(axis=1) & (digits <= 9).all(axis=1)
     times = (digits @ _WEIGHTS) / 1000
-    for index in np.flatnonzero(~usual):
-        times[index] = _parse_time(values[index])
+    for index in np.flatnonzero(~usual).tolist():
+        times[index] = _parse_time(values[int(index)])
     return np.asarray(times)
 
 

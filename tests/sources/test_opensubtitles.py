@@ -166,8 +166,8 @@ def test_a_disc_of_several(meta: str, is_part: bool) -> None:
 
 
 def test_meta_of_nonsense_is_null() -> None:
-    meta = "<meta><source><year>1</year><genre> , </genre></source><subtitle><confidence>nan</confidence></subtitle><conversion><tokens>x</tokens></conversion></meta>"
-    facts = read(sentence(1, words("One")), meta=meta).facts
+    meta = "<source><year>1</year><genre> , </genre></source><subtitle><confidence>nan</confidence></subtitle><conversion><tokens>x</tokens></conversion>"
+    facts = read(sentence(1, words("One")), meta=f"<meta>{meta}</meta>").facts
     assert (facts.year, facts.genres, facts.confidence, facts.doubtful, facts.language) == (None, [], None, None, None)
 
 

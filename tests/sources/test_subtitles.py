@@ -63,7 +63,8 @@ CASES: dict[str, tuple[str, list[tuple[str, float, float, int]]]] = {
         [("One", 10, 11, 0), ("Two", 20, 21, 1), ("Late", NAN, NAN, 2), ("Three", 30, 31, 3)],
     ),
     "WebVTT": (
-        "WEBVTT - title\nKind: captions\n\nNOTE a comment\nof two lines\n\nSTYLE\n::cue {}\n\nREGION\nid:x\n\nintro\n00:01.000 --> 00:03.000 align:start\nHi <b>Bob</b>\n\n"
+        "WEBVTT - title\nKind: captions\n\nNOTE a comment\nof two lines\n\nSTYLE\n::cue {}\n\nREGION\nid:x\n\n"
+        "intro\n00:01.000 --> 00:03.000 align:start\nHi <b>Bob</b>\n\n"
         "id 2\n01:00:04.000 --> 01:00:05.000\nHey\n\nNOTE last\n",
         [("Hi <b>Bob</b>", 1, 3, 0), ("Hey", 3604, 3605, 1)],
     ),
@@ -99,7 +100,8 @@ def test_physical_lines_with_the_times_of_their_blocks(name: str) -> None:
 def test_speakers_that_the_file_names() -> None:
     assert read(ASS + event("01.00", "One\\Ntwo", name="Ann") + event("02.00", "Three")).speakers == ["Ann", "Ann", None]
     voices = read(
-        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Ann Lee>Hi</v>\nthere\n\n00:03.000 --> 00:04.000\n<v Ann>Hi</v>\n<v Bob>Ho</v>\n\n00:05.000 --> 00:06.000\nHm\n"
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Ann Lee>Hi</v>\nthere\n\n"
+        "00:03.000 --> 00:04.000\n<v Ann>Hi</v>\n<v Bob>Ho</v>\n\n00:05.000 --> 00:06.000\nHm\n"
     )
     assert voices.texts == ["Hi", "there", "Hi", "Ho", "Hm"]
     assert voices.speakers == ["Ann Lee", "Ann Lee", None, None, None]
