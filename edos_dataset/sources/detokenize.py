@@ -55,16 +55,13 @@ def _finish(line: str) -> str:
 def _pair(line: str, quote: str) -> str:
     """Join free-standing quotes to what they open or close.
 
-    Where none is open a quote opens, unless no word comes behind it: the sentences of one quotation stand apart in the corpus. A free apostrophe that stands
-    for a letter ("goin '", "' cause") neither opens nor closes.
+    Where none is open a quote opens, unless no word comes behind it: the sentences of one quotation stand apart in the corpus.
     """
     before, *parts = _FREE_QUOTES[quote].split(line)
     is_open = False
     for index, part in enumerate(parts):
-        if quote == "'" and _CLIPPED_START.match(part):
-            before = f"{before}'{part[1:]}"
-        elif quote == "'" and not is_open and _CLIPPED_END.search(before.rstrip()):
-            before = f"{before.rstrip()}'{part}"
+        if quote == "'" and not is_open and (letter := _join_letter(before, part, is_last=index == len(parts) - 1)) is not None:
+            before = letter
         elif is_open or (before and not any(_WORD.search(later) for later in parts[index:])):
             before = f"{before.rstrip()}{quote}{part}"
             is_open = False
@@ -72,3 +69,16 @@ def _pair(line: str, quote: str) -> str:
             before = f"{before}{quote}{part.lstrip()}"
             is_open = True
     return before
+
+
+def _join_letter(before: str, part: str, is_last: bool) -> str | None:
+    """Join an apostrophe that stands for a letter ("goin '", "' cause"); null if it may be a quote.
+
+    Behind "-ing" it goes, as OPUS wrote the word out. A last one in the middle of a line closes nothing and opens nothing: OPUS took its word for another.
+    """
+    if _CLIPPED_START.match(part):
+        return f"{before}'{part[1:]}"
+    head = before.rstrip()
+    if head.endswith(("ing", "ING")) and _WORD.search(part):
+        return head + part
+    return f"{head}'{part}" if _CLIPPED_END.search(head) or (is_last and _WORD.search(head)) else None

@@ -88,6 +88,7 @@ class _Entry:
     location: str
     member: str | None
     size: int
+    stamp: str
 
     @property
     def full_path(self) -> str:
@@ -128,7 +129,7 @@ class _Walk:
                 if stat.S_ISDIR(status.st_mode):
                     stack += self._list(path, location)
                 elif stat.S_ISREG(status.st_mode):
-                    self._add_file(path, location, status.st_size)
+                    self._add_file(path, location, status)
                 else:
                     self.skipped.append((path, "not_a_file: a device, socket or pipe"))
             except OSError as error:
@@ -150,11 +151,11 @@ class _Walk:
                 target.append((f"{path}/{entry.name}", entry.path))
         return inside
 
-    def _add_file(self, path: str, location: str, size: int) -> None:
+    def _add_file(self, path: str, location: str, status: os.stat_result) -> None:
         if split_suffix(path)[1] == ".zip":
             self._add_zip(path, location)
         else:
-            self._add(_Entry(path, location, None, size))
+            self._add(_Entry(path, location, None, status.st_size, str(status.st_mtime_ns)))
 
     def _add(self, entry: _Entry) -> None:
         suffix = split_suffix(entry.path)[1]
@@ -168,12 +169,12 @@ class _Walk:
     def _add_zip(self, path: str, location: str) -> None:
         try:
             with zipfile.ZipFile(location) as archive:
-                members = {info.filename: info.compress_size for info in archive.infolist() if not info.is_dir()}
+                members = {info.filename: (info.compress_size, f"{info.CRC:08x}") for info in archive.infolist() if not info.is_dir()}
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             self.skipped.append((path, f"unreadable_zip: {error}"))
             return
-        for member, size in members.items():
-            self._add(_Entry(f"{path}/{member}", location, member, size))
+        for member, (size, checksum) in members.items():
+            self._add(_Entry(f"{path}/{member}", location, member, size, checksum))
 
 
 def _collision(document_id: str, first: _Entry, second: _Entry) -> SourceError:
@@ -209,5 +210,6 @@ def _to_table(ordered: Sequence[tuple[Named, _Entry]]) -> pa.Table:
         "imdb_id": [named.imdb_id for named, _ in ordered],
         "language": [named.language for named, _ in ordered],
         "size": [entry.size for _, entry in ordered],
+        "stamp": [entry.stamp for _, entry in ordered],
     }
     return pa.table({"film": pa.array(films, pa.string()), "files": nest(offsets, FILE, columns)}, schema=FILMS)
