@@ -27,6 +27,7 @@ FILE = pa.struct(
         "imdb_id": pa.string(),  # from the path, or null
         "language": pa.string(),  # from the path, or null
         "size": pa.int64(),  # bytes as stored
+        "stamp": pa.string(),  # changes with the content: when the file was last written, or the checksum of a zip's member
     }
 )
 """One input file, before it is opened."""

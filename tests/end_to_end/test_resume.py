@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from edos_dataset.curate import curate, subtitles_to_dialogues
+from edos_dataset.inspection import random_dialogues
+from edos_dataset.sources.inventory import find_films
+
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 SOURCES = [FILMS / "ass", FILMS / "vtt", FILMS / "broken", FILMS / "OpenSubtitles.zip"]
 
@@ -99,3 +103,13 @@ def test_run_again_makes_nothing(script, uninterrupted):
     assert published(out) == before
     assert json.loads((out / "manifest.json").read_text())["shards"]["made_now"] == 0
     assert times == {path: path.stat().st_mtime_ns for path in times}
+
+
+def test_an_edited_file_is_read_again(tmp_path):
+    film = tmp_path / "film.srt"
+    for word in ("early", "often"):  # of the same length
+        film.write_text(f"1\n00:00:01,000 --> 00:00:03,000\n- Do you come here {word}?\n- Only when it rains.\n")
+        os.utime(film, (1, len(word) + ord(word[0])))
+        manifest = curate(find_films([film], "en"), tmp_path / "edos", subtitles_to_dialogues())
+        assert manifest["shards"]["made_now"] > 0
+        assert random_dialogues(tmp_path / "edos", manifest, 1, None, random.Random(0))[0]["turns"][0]["text"] == f"Do you come here {word}?"
