@@ -79,6 +79,8 @@ def test_markup_goes_and_text_stays(raw: str, text: str) -> None:
     ("raw", "text"),
     [
         ("l'm sure l can.", "I'm sure I can."),
+        ("'l looked down,' and 'l've seen lrene and he'll go.", "'I looked down,' and 'I've seen Irene and he'll go."),
+        ("lmagine that: 5 lbs, ltd, llama, lynx.", "Imagine that: 5 lbs, ltd, llama, lynx."),
         ("i'm sure i can, i.e. i will. so do i.", "I'm sure I can, i.e. I will. so do I."),
         ("lt's late. ls it? ln fact, lf only...", "It's late. Is it? In fact, If only..."),
         ("Yes, l...", "Yes, I..."),
