@@ -112,9 +112,7 @@ def curate(
             print(*lines, sep="\n")  # noqa: T201 - plain text for pipes
             return
         with show.progress_bars(Console(stderr=True)) as progress:
-            manifest = curating.curate(
-                inventory, out, pipeline, workers=processes, limit=limit, language=language, keep_rejects=rejects, progress=progress
-            )
+            manifest = curating.curate(inventory, out, pipeline, workers=processes, limit=limit, language=language, keep_rejects=rejects, progress=progress)
         bad = curating.bad_share(manifest)
         if as_json:
             typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))

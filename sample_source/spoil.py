@@ -19,7 +19,7 @@ def misread(word: str, dice: float) -> str:
 
 def mistranslate(word: str, dice: float) -> str:
     """Write as a bad machine translation does: no articles, contractions, capitals or punctuation, some non-words."""
-    bare = word.strip(".,!?\"").lower()
+    bare = word.strip('.,!?"').lower()
     if bare in {"the", "a", "an"}:
         return ""
     for short, full in _CONTRACTIONS.items():

@@ -13,7 +13,9 @@ _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\uf
 _TWO_APOSTROPHES = re.compile(r"''(?!\w)|(?<!\w)''")
 _SPACES = re.compile(r"\s+")
 
-_LETTER_L = re.compile(r"(?:(?<![\w'’.-])|(?<![^\s\"]')(?<='))(?<!\d )l(?=[cdfgkmnprstvwz][a-z]{2}|['’](?:m|ll|ve|d)\b|(?:t|n|f|s|tself|nto|nside|nstead|ndeed|sn['’]t|t['’]\w+)?(?![\w'’-]))")
+_LETTER_L = re.compile(
+    r"(?:(?<![\w'’.-])|(?<![^\s\"]')(?<='))(?<!\d )l(?=[cdfgkmnprstvwz][a-z]{2}|['’](?:m|ll|ve|d)\b|(?:t|n|f|s|tself|nto|nside|nstead|ndeed|sn['’]t|t['’]\w+)?(?![\w'’-]))"
+)
 _SMALL_I = re.compile(r"(?<![\w'’.-])i(?=['’](?:m|ll|ve|d)\b|(?![\w'’-]|\.\w))")
 _DIGIT_ONE = re.compile(r"(?<![\w'’])1(?=['’](?:m|ll|ve|d)\b)")
 _NUMERAL = re.compile(r"(?<=[a-z] )l{2,3}\b")  # "Part ll"

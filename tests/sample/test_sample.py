@@ -81,9 +81,7 @@ def test_rendering_gives_the_packaged_files(texts: dict[Document, bytes]) -> Non
         assert contents(path.read_bytes(), name) == contents(rendered[name], name), name
 
 
-def test_rendering_gives_the_packaged_truth(
-    films: dict[int, Screenplay], texts: dict[Document, bytes], truth: dict[str, Any]
-) -> None:
+def test_rendering_gives_the_packaged_truth(films: dict[int, Screenplay], texts: dict[Document, bytes], truth: dict[str, Any]) -> None:
     """The truth file is that of the screenplays of today."""
     assert render.truth(films, texts) == truth
 
@@ -144,9 +142,7 @@ def test_latin_2_file_is_not_utf_8(films: dict[int, Screenplay], texts: dict[Doc
 
 
 @pytest.mark.parametrize("row", SUBTITLES, ids=lambda row: f"{row.number}-{row.form}")
-def test_subtitle_files_hold_every_block(
-    row: render.Film, films: dict[int, Screenplay], texts: dict[Document, bytes]
-) -> None:
+def test_subtitle_files_hold_every_block(row: render.Film, films: dict[int, Screenplay], texts: dict[Document, bytes]) -> None:
     """An independent reader finds as many subtitles as there are blocks, none with more than two lines."""
     film = films[row.number]
     text = texts[render.place(row, film)].decode(row.encoding).lstrip("\ufeff").replace("\r\n", "\n")
