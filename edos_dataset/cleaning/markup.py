@@ -14,7 +14,8 @@ _TWO_APOSTROPHES = re.compile(r"''(?!\w)|(?<!\w)''")
 _SPACES = re.compile(r"\s+")
 
 _LETTER_L = re.compile(
-    r"(?:(?<![\w'’.-])|(?<![^\s\"]')(?<='))(?<!\d )l(?=[cdfgkmnprstvwz][a-z]{2}|['’](?:m|ll|ve|d)\b|(?:t|n|f|s|tself|nto|nside|nstead|ndeed|sn['’]t|t['’]\w+)?(?![\w'’-]))"
+    r"(?:(?<![\w'’.-])|(?<![^\s\"]')(?<='))(?<!\d )l"
+    r"(?=[cdfgkmnprstvwz][a-z]{2}|['’](?:m|ll|ve|d)\b|(?:t|n|f|s|tself|nto|nside|nstead|ndeed|sn['’]t|t['’]\w+)?(?![\w'’-]))"
 )
 _SMALL_I = re.compile(r"(?<![\w'’.-])i(?=['’](?:m|ll|ve|d)\b|(?![\w'’-]|\.\w))")
 _DIGIT_ONE = re.compile(r"(?<![\w'’])1(?=['’](?:m|ll|ve|d)\b)")
