@@ -118,8 +118,10 @@ def skipped_lines(skipped: Sequence[tuple[str, str]], most: int = 10) -> Iterato
 
 
 def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
-    """Return the line of Python that loads the default config, as rich markup."""
-    default = next((config for config in CONFIGS if config in manifest["configs"]), None)
+    """Return the line of Python that loads the default config, the first that has dialogues, as rich markup."""
+    default = next((config for config in CONFIGS if manifest["configs"].get(config, {}).get("dialogues")), None)
+    if default is None:
+        return "[yellow]no dialogues came out, so there is nothing to load[/yellow]; the table above says where they were rejected"
     path = out.as_posix()
     path = f"./{path}" if "/" not in path and path != "edos" else path
     return f"[green]from datasets import load_dataset; ds = load_dataset({escape(json.dumps(path))})[/green]  # config {default}"

@@ -28,6 +28,8 @@ _FLAWS = """\
 def dataset_card(configs: Sequence[ConfigFiles], language: str, models: Mapping[str, Mapping[str, Any]], stages: Sequence[Mapping[str, Any]]) -> str:
     """Return the README of a published folder.
 
+    Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to load them.
+
     Args:
         configs: what was written.
         language: language code of the dialogues.
@@ -35,9 +37,10 @@ def dataset_card(configs: Sequence[ConfigFiles], language: str, models: Mapping[
         stages: the counts of the run, as in its manifest.
     """
     order = sorted(configs, key=lambda written: CONFIGS.index(written.config))
-    header = yaml.safe_dump(_metadata(order, language), sort_keys=False, allow_unicode=True)
+    loadable = [written for written in order if sum(written.rows.values())]
+    header = yaml.safe_dump(_metadata(loadable, language), sort_keys=False, allow_unicode=True)
     sections = [f"---\n{header}---", "# EDOS: emotion-labelled dialogues from subtitles", "## Know its flaws first\n\n" + _FLAWS]
-    sections += ["## Load\n\n" + _load_lines(order), "## What is in it\n\n" + _statistics(order)]
+    sections += ["## Load\n\n" + _load_lines(loadable), "## What is in it\n\n" + _statistics(order)]
     labelled = [written for written in order if written.labels]
     if labelled:
         sections.append("## Labels\n\n" + _label_table(labelled[0]))
@@ -62,13 +65,17 @@ def _metadata(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
     }
 
 
+def _filled(written: ConfigFiles) -> list[str]:
+    return [split for split in SPLITS if written.rows[split]]
+
+
 def _config(written: ConfigFiles, default: bool) -> dict[str, Any]:
-    files = [{"split": split, "path": f"{written.config}/{split}-*"} for split in SPLITS]
+    files = [{"split": split, "path": f"{written.config}/{split}-*"} for split in _filled(written)]
     return {"config_name": written.config, "data_files": files, **({"default": True} if default else {})}
 
 
 def _info(written: ConfigFiles) -> dict[str, Any]:
-    splits = [{"name": split, "num_bytes": written.arrow_bytes[split], "num_examples": written.rows[split]} for split in SPLITS]
+    splits = [{"name": split, "num_bytes": written.arrow_bytes[split], "num_examples": written.rows[split]} for split in _filled(written)]
     return {
         "config_name": written.config,
         "features": features(written.config)._to_yaml_list(),
@@ -82,7 +89,8 @@ def _load_lines(configs: Sequence[ConfigFiles]) -> str:
     lines = "\n".join(f'load_dataset("edos", "{written.config}")  # {_USE[written.config]}' for written in configs)
     return (
         f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `edos` is this folder, or its name on the Hub. `streaming=True` works. "
-        "The splits part the films, not the dialogues: every film is in one split, and stays there when films are added."
+        "The splits part the films, not the dialogues: every film is in one split, and stays there when films are added. A split that no film falls into "
+        "is left out."
     )
 
 

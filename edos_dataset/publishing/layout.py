@@ -27,7 +27,7 @@ class ConfigFiles:
         turns: split to number of turns.
         tokens: tokens of all turns, as `cleaning.rules.tokenize` counts them.
         bytes: split to size of the Parquet files.
-        arrow_bytes: split to size of the data in memory, which `datasets` calls num_bytes.
+        arrow_bytes: split to size of the data as Arrow messages, which do without empty validity bitmaps; about what `datasets` calls num_bytes.
         labels: label id to number of turns, for the labelled configs.
     """
 
@@ -56,7 +56,7 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
         config: one of `schema.CONFIGS`.
         shards: Parquet files with the columns of the config and `film`.
         folder: the published folder; the files go to `folder/config`.
-        rows_a_file: dialogues a file at most. A split without dialogues gets one file without rows, so that every split loads.
+        rows_a_file: dialogues a file at most. A split without dialogues gets no file: `datasets` refuses to load a split without rows.
 
     The files don't depend on how the dialogues are spread over the shards. Memory: one shard, and ROW_GROUP dialogues for each split.
     """
@@ -110,7 +110,7 @@ class _SplitWriter:
             self._write_group()
 
     def close(self) -> list[str]:
-        while self.waiting.num_rows or not self.paths:
+        while self.waiting.num_rows:
             self._write_group()
         if self.writer is not None:
             self.writer.close()
@@ -123,10 +123,11 @@ class _SplitWriter:
         if self.writer is None or self.rows == self.rows_a_file:
             self._open()
         assert self.writer is not None
-        group = self.waiting.slice(0, min(ROW_GROUP, self.rows_a_file - self.rows)).combine_chunks()
+        rows = min(ROW_GROUP, self.rows_a_file - self.rows, self.waiting.num_rows)
+        group = self.waiting.take(pa.array(range(rows))).combine_chunks()  # a copy: the bytes of a slice depend on what it was cut from
         self.waiting = self.waiting.slice(group.num_rows)
         self.rows += group.num_rows
-        self.arrow_bytes += group.nbytes
+        self.arrow_bytes += sum(pa.ipc.get_record_batch_size(batch) for batch in group.to_batches())
         self.writer.write_table(group, row_group_size=ROW_GROUP)
 
     def _open(self) -> None:
