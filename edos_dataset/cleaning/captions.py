@@ -21,7 +21,7 @@ episode scene act part section item number name names age address date time plac
 news newsflash headline breaking ps p.s pss fyi re cc attn nb eg e.g ie i.e one two three four five six seven eight nine ten first second third fourth
 fifth last next finally another other thing things word words everything something nothing anything only simple easy bottom line long story good bad
 great best worst big new old more most less meaning definition instructions ingredients recipe motto dear today tomorrow tonight yesterday monday
-tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december spoiler trivia
+tuesday wednesday thursday friday saturday sunday january february march july september october november december spoiler trivia
 like previously q scenario dare wrong right left true false total score final same because including namely especially
 """
 _ORDINARY = frozenset(_ORDINARY_WORDS.split())

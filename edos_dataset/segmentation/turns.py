@@ -37,15 +37,17 @@ class SegmentTurns(Stage):
     """Join the sentences of one speaker to turns.
 
     Whatever the score, a turn begins with a dash inside a block and with a speaker's name; but where the name is that of the turn which is going on, as in
-    files that name the speaker of every block, the turn goes on.
+    files that name the speaker of every block, the turn goes on. And no turn spans a silence that would part two dialogues, which are cut only between turns.
 
     Args:
         scorer: name of a scorer in SCORERS.
         threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
+        max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
     """
 
     scorer: str = "rules"
     threshold: float = 0.5
+    max_pause: float = 5.0
 
     name: ClassVar[str] = "turns"
     unit: ClassVar[Unit] = "sentences"
@@ -56,12 +58,15 @@ class SegmentTurns(Stage):
             raise ValueError(f"no turn scorer is named {self.scorer!r}; there is {', '.join(SCORERS)}")
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold is {self.threshold}, but scores lie between 0 and 1")
+        if not self.max_pause >= 0:
+            raise ValueError(f"max_pause must be at least 0 seconds, got {self.max_pause}")
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Turn SENTENCES into TURNS, a document a row."""
         sentences, offsets = unnest(table, "sentences")
         scores = SCORERS[self.scorer].same_turn(sentences, offsets)
-        starts = np.flatnonzero(_heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences)))
+        begins = _heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences))
+        starts = np.flatnonzero(begins | (_pauses(sentences) > self.max_pause))
         ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
         groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
         columns = {
@@ -74,6 +79,14 @@ class SegmentTurns(Stage):
         lists = pa.ListArray.from_arrays(pa.array(np.searchsorted(starts, offsets), pa.int32()), turns)
         columns = {name: table[name] for name in TURNS.names if name != "turns"}
         return pa.table({**columns, "turns": lists}, schema=TURNS)
+
+
+def _pauses(sentences: pa.StructArray) -> np.ndarray:
+    """Return the seconds between each sentence and the one before, NaN where a time is missing or nothing comes before."""
+    start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
+    pauses: np.ndarray = np.full(len(sentences), np.nan)
+    pauses[1:] = start[1:] - end[:-1]
+    return pauses
 
 
 def _inner_dash(sentences: pa.StructArray) -> np.ndarray:
