@@ -132,8 +132,8 @@ def execute(folder, films=None, pipeline=PIPELINE, workers=1, keep_rejects=False
 
 
 def files(folder, pattern="0[1-9]-*/*.parquet"):
-    """The shards, rejects and removals that are there, and the inode of each: another one after it was written anew."""
-    return {path.relative_to(folder).as_posix(): path.stat().st_ino for path in folder.glob(pattern)}
+    """The shards, rejects and removals that are there, and inode and time of each: others after it was written anew."""
+    return {path.relative_to(folder).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob(pattern)}
 
 
 def content(folder):
@@ -145,7 +145,7 @@ def counts(run):
 
 
 def written_anew(folder, before):
-    return {name for name, inode in files(folder).items() if before.get(name) != inode}
+    return {name for name, written in files(folder).items() if before.get(name) != written}
 
 
 A, B, C = Open(), DropMultiples(), Double()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.cleaning import duplicates
@@ -109,7 +109,6 @@ def test_of_equal_dialogues_the_first_by_id_stays(corpus):
 
 
 @given(CORPUS, st.integers(1, 4))
-@settings(deadline=None)
 def test_both_hold_on_the_result(corpus, limit):
     dialogues = numbered(corpus)
     capped = result(CapUtterances(limit), [dialogues[:7], dialogues[7:]])
