@@ -65,9 +65,9 @@ class CapUtterances(CorpusStep):
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the surplus turns of each shard, with the reason "too_frequent"."""
         surplus = [np.zeros(0, _PLACE)]
-        for frequent, part, passes in _repeated(shards, lambda table: _turn_keys(table)[0], self.limit, self.memory):
+        for frequent in _repeated(shards, lambda table: _turn_keys(table)[0], self.limit, self.memory):
             found = [(np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, _PLACE))]
-            found += [_occurrences(shard, index, frequent, part, passes) for index, shard in enumerate(shards)]
+            found += [_occurrences(shard, index, frequent) for index, shard in enumerate(shards)]
             keys, orders, places = (np.concatenate(column) for column in zip(*found, strict=True))
             del found
             ranking = np.lexsort((orders, keys))
@@ -102,12 +102,12 @@ class DropDuplicates(CorpusStep):
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the repeated dialogues of each shard, with the reason "duplicate_dialogue"."""
         repeats: list[tuple[int, int, int]] = []
-        for repeated, part, passes in _repeated(shards, _dialogue_keys, 1, self.memory):
+        for repeated in _repeated(shards, _dialogue_keys, 1, self.memory):
             first: dict[bytes, tuple[str, int, int]] = {}
             for index, shard in enumerate(shards):
                 table = _read(shard)
                 keys, (turn_keys, offsets) = _dialogue_keys(table), _turn_keys(table)
-                for row in np.flatnonzero((keys % passes == part) & np.isin(keys, repeated)).tolist():
+                for row in np.flatnonzero(np.isin(keys, repeated)).tolist():
                     exact = turn_keys[offsets[row] : offsets[row + 1]].tobytes()  # equal 64 bits are not yet equal dialogues
                     this = (table["dialogue_id"][row].as_py(), index, row)
                     first[exact], *later = sorted({this, first.get(exact, this)})
@@ -116,11 +116,11 @@ class DropDuplicates(CorpusStep):
             yield _removals(places["row"].tolist(), [None] * len(places), "duplicate_dialogue")
 
 
-def _occurrences(shard: Path, index: int, frequent: np.ndarray, part: int, passes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _occurrences(shard: Path, index: int, frequent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return key, order and place of the turns of a shard that say one of the frequent utterances."""
     table = _read(shard)
     keys, offsets = _turn_keys(table)
-    chosen = np.flatnonzero((keys % passes == part) & np.isin(keys, frequent))
+    chosen = np.flatnonzero(np.isin(keys, frequent))
     places = np.empty(len(chosen), _PLACE)
     places["shard"] = index
     places["row"] = np.searchsorted(offsets, chosen, side="right") - 1
@@ -137,8 +137,8 @@ def _by_shard(places: np.ndarray, shards: int) -> Iterator[np.ndarray]:
     return (places[start:stop] for start, stop in zip(borders[:-1], borders[1:], strict=True))
 
 
-def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int) -> Iterator[tuple[np.ndarray, int, int]]:
-    """Yield for each pass the keys that occur more than `limit` times, the number of the pass, and how many passes there are."""
+def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int) -> Iterator[np.ndarray]:
+    """Yield the keys that occur more than `limit` times, in as many ranges, one after the other, as the memory demands."""
     total = sum(_count_turns(shard) for shard in shards)
     passes = max(1, -(-total * _BYTES_A_KEY // memory))
     for part in range(passes):
@@ -147,7 +147,7 @@ def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray],
         keys, counts = np.unique(np.concatenate(chosen), return_counts=True)
         frequent = keys[counts > limit]
         del chosen, keys, counts
-        yield frequent, part, passes
+        yield frequent
 
 
 def _count_turns(shard: Path) -> int:
