@@ -83,7 +83,7 @@ def main() -> None:
     sentences = next(stage["read"] for stage in manifest["stages"] if stage["unit"] == "sentences")
     walk, one, two = map(statistics.median, (walks, ones, twos))
     result = {
-        "command": " ".join(["python", *sys.argv]),
+        "command": " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]]),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "input": {"files": len(files), "bytes": size, "sentences": sentences},

@@ -6,19 +6,15 @@
 The data folder holds `empathetic_dialogues/weak_labeler/{train,valid}.txt` (the weak labeler's set, of the EmpatheticIntents repository) and
 `edos_amt/mturk_groundtruth_labels.csv` (the crowd labels, of the EDOS repository). Each set is split by groups of equal or nearly equal texts; the
 validation part chooses the hyper-parameters and the temperature; the shipped weights are then fitted to training and validation part together, and the
-test part is looked at once.
+test part is looked at once. A list of frequent short turns, labelled by hand, joins every fit; texts near to one of them are never held out.
 """
 
 import argparse
-import csv
 import hashlib
 import itertools
 import os
 import platform
-import re
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -26,138 +22,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import yaml
+from linear_head_data import CROWD_FILES, WEAK_FILES, Examples, Ints, embed, one_hot, read_crowd, read_frequent, read_weak, split
 from scipy.optimize import minimize_scalar
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from edos_dataset.labeling.encoder import Encoder, limit_threads
 from edos_dataset.labeling.heads import Floats, LinearHead, dialogue_features
-from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.sources.detokenize import detokenize
+from edos_dataset.labels import LABELS
 
-Ints = npt.NDArray[np.int64]
-WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
-CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
 WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
 CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
 SPLITS = ("train", "validation", "test")
-MISSING = -1
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Labelled dialogues: `label` and `targets` (probabilities over the 41 labels) are of the last turn."""
-
-    dialogues: list[list[str]]
-    names: list[str]
-    labels: Ints
-    targets: Floats
-
-
-# ---- data -----------------------------------------------------------------------------------------------------------------------------------------------
-
-
-def read_weak(folder: Path) -> Examples:
-    """Read the weak labeler's set: lines `id <SEP> text`. Its labels.txt gives neutral the id 38, its lines 40; the lines agree with `LABELS`."""
-    texts, ids = [], []
-    for path in (folder / name for name in WEAK_FILES):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            match = re.fullmatch(r"(\d+) <SEP> (.*)", line)
-            if match is None or int(match[1]) >= len(LABELS):
-                raise ValueError(f"{path}, line {number}: expected 'id <SEP> text' with an id from 0 to {len(LABELS) - 1}, got {line[:60]!r}")
-            ids.append(int(match[1]))
-            texts.append(match[2].strip())
-    labels = np.array(ids)
-    return Examples([[text] for text in texts], [""] * len(texts), labels, one_hot(labels))
-
-
-def read_crowd(folder: Path) -> Examples:
-    """Read the crowd labels on which two of three workers agreed, if the label is one of the 41."""
-    dialogues, names, labels, answers = [], [], [], []
-    with (folder / CROWD_FILES[0]).open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            label, turns = label_id(row["Agreed emotion (2/3 vote)"]), split_turns(row["Dialog"])
-            if label != MISSING and turns:
-                dialogues.append(turns)
-                names.append(row["DialogID"])
-                labels.append(label)
-                answers.append([label_id(row[f"Worker {worker} answer"]) for worker in (1, 2, 3)])
-    votes = np.zeros((len(labels), len(LABELS)), dtype=np.float32)
-    for row_number, given in enumerate(answers):
-        for answer in given:
-            if answer != MISSING:
-                votes[row_number, answer] += 1
-    return Examples(dialogues, names, np.array(labels), votes / votes.sum(axis=1, keepdims=True))
-
-
-def label_id(answer: str) -> int:
-    """Return the id of a worker's answer, such as "Neutral (Other)", or MISSING if it is none of the 41."""
-    return LABEL_IDS.get(answer.replace(" (Other)", "").strip().lower(), MISSING)
-
-
-def split_turns(dialogue: str) -> list[str]:
-    """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes, detokenised."""
-    lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
-    return [turn for turn in detokenize([line for line in lines if line]) if turn]
-
-
-def one_hot(labels: Ints) -> Floats:
-    """Return labels as rows of probabilities."""
-    return np.eye(len(LABELS), dtype=np.float32)[labels]
-
-
-def embed(dialogues: Sequence[Sequence[str]], encoder: Encoder, cache: Path | None) -> tuple[Floats, Ints]:
-    """Return the embeddings of all turns, one dialogue behind the other, and the dialogues' offsets."""
-    texts = [turn for turns in dialogues for turn in turns]
-    offsets = np.cumsum([0, *(len(turns) for turns in dialogues)])
-    key = hashlib.sha256("\n".join([encoder.identity, *texts]).encode()).hexdigest()[:16]
-    path = cache / f"{key}.npy" if cache else None
-    if path and path.is_file():
-        return np.load(path), offsets
-    # Runs store embeddings in half precision, so the heads learn from them as they will see them.
-    embeddings = encoder.encode(texts).astype(np.float16).astype(np.float32)
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, embeddings)
-    return embeddings, offsets
-
-
-def split(examples: Examples, vectors: Floats, recipe: dict[str, Any]) -> Ints:
-    """Return 0, 1 or 2 (train, validation, test) for every example, with the same shares of every label.
-
-    Examples stay together if they have the same name or last turn (letters and digits, lower-cased), or if the embeddings of their last turns are near.
-    """
-    first: dict[str, int] = {}
-    links: list[tuple[int, int]] = []
-    for row, (turns, name) in enumerate(zip(examples.dialogues, examples.names, strict=True)):
-        keys = ["text " + " ".join(re.findall(r"\w+", turns[-1].lower()))] + (["name " + name] if name else [])
-        links += [(row, first.setdefault(key, row)) for key in keys]
-    for start in range(0, len(vectors), 2048):
-        rows, others = np.nonzero(vectors[start : start + 2048] @ vectors.T >= recipe["near_duplicate"])
-        links += zip((rows + start).tolist(), others.tolist(), strict=True)
-    graph = coo_array((np.ones(len(links)), tuple(np.array(links).T)), shape=(len(vectors), len(vectors)))
-    members: dict[int, list[int]] = defaultdict(list)
-    for row, group in enumerate(connected_components(graph)[1].tolist()):
-        members[group].append(row)
-    by_label: dict[int, list[list[int]]] = defaultdict(list)
-    for rows_of_group in members.values():
-        by_label[Counter(examples.labels[rows_of_group].tolist()).most_common(1)[0][0]].append(rows_of_group)
-    generator = np.random.default_rng(recipe["seed"])
-    ends = np.cumsum(recipe["shares"])
-    parts = np.zeros(len(vectors), dtype=np.int64)
-    for label in sorted(by_label):
-        total, done = sum(map(len, by_label[label])), 0
-        for choice in generator.permutation(len(by_label[label])):
-            group_rows = by_label[label][choice]
-            parts[group_rows] = min(int(np.searchsorted(ends, done / total, side="right")), 2)
-            done += len(group_rows)
-    return parts
-
-
-# ---- model ----------------------------------------------------------------------------------------------------------------------------------------------
 
 
 def fit(features: Floats, targets: Floats, l2: float) -> tuple[Floats, Floats]:
@@ -235,17 +111,26 @@ def calibration_error(probabilities: Floats, labels: Ints, bins: int = 15) -> fl
     return float(np.abs(gaps).sum() / len(labels))
 
 
-# ---- the script -----------------------------------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Task:
-    """What distinguishes the two heads: their data, the grid of the recipe, and for the dialogue head the weak head it builds on."""
+    """What distinguishes the two heads.
+
+    Attributes:
+        name: `weak` or `dialogue`.
+        files: Data files, below the data folder.
+        licence: What may be done with them.
+        grid: Hyper-parameters, each with the values to try.
+        frequent: The hand-labelled frequent turns, and their embeddings.
+        frequent_weight: Weight of a frequent turn in a fit; that of an example is 1.
+        weak: For the dialogue head, the weak head that it builds on.
+    """
 
     name: str
     files: tuple[str, ...]
     licence: str
     grid: dict[str, list[float]]
+    frequent: tuple[Examples, Floats]
+    frequent_weight: float
     weak: LinearHead | None = None
 
     def features(self, embeddings: Floats, offsets: Ints, choice: dict[str, float]) -> Floats:
@@ -254,7 +139,13 @@ class Task:
         return dialogue_features(embeddings, offsets, choice["decay"])[rows] if self.weak else embeddings[rows]
 
     def fit(self, features: Floats, targets: Floats, choice: dict[str, float]) -> tuple[Floats, Floats]:
-        """Return weight and bias."""
+        """Fit to the examples and the frequent turns; return weight and bias."""
+        examples, embeddings = self.frequent
+        frequent = self.features(embeddings, np.arange(len(embeddings) + 1), choice)
+        weights = np.concatenate([np.ones(len(features)), np.full(len(frequent), self.frequent_weight)])
+        # The loss is linear in the targets: a row of double weight is a row of doubled targets.
+        targets = (np.vstack([targets, examples.targets]) * (weights / weights.mean())[:, None]).astype(np.float32)
+        features = np.vstack([features, frequent])
         return fit_dialogue(features, targets, self.weak, choice) if self.weak else fit(features, targets, choice["l2"])
 
     def choices(self) -> list[dict[str, float]]:
@@ -264,7 +155,9 @@ class Task:
 
 def train(task: Task, examples: Examples, embeddings: Floats, offsets: Ints, recipe: dict[str, Any]) -> LinearHead:
     """Choose on the validation part, fit to training and validation part, measure once on the test part."""
-    parts = split(examples, embeddings[offsets[1:] - 1], recipe)
+    last_turns = embeddings[offsets[1:] - 1]
+    pinned = (last_turns @ task.frequent[1].T >= recipe["near_duplicate"]).any(axis=1)
+    parts = split(examples, last_turns, pinned, recipe)
     fitted, held, test = parts == 0, parts == 1, parts == 2
     best: tuple[float, dict[str, float], LinearHead] | None = None
     for choice in task.choices():
@@ -294,9 +187,11 @@ def mixed_targets(examples: Examples, choice: dict[str, float]) -> Floats:
 
 def complete(head: LinearHead, task: Task, encoder: Encoder, args: argparse.Namespace, recipe: dict[str, Any]) -> LinearHead:
     """Return the head with the facts of its making in its record."""
-    files = [{"file": name, "sha256": hashlib.sha256((args.data_dir / name).read_bytes()).hexdigest()} for name in task.files]
+    frequent = args.recipe.with_name(recipe["frequent_turns"])
+    paths = {**{name: args.data_dir / name for name in task.files}, frequent.as_posix(): frequent}
     facts = {
-        "data": files,
+        "data": [{"file": name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()} for name, path in paths.items()],
+        "frequent_turns": {"labelled by hand": len(task.frequent[1]), "weight": task.frequent_weight},
         "licence_of_the_data": task.licence,
         "encoder": encoder.identity,
         "seed": recipe["seed"],
@@ -326,12 +221,14 @@ def main() -> None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
     recipe, encoder = yaml.safe_load(args.recipe.read_text(encoding="utf-8")), Encoder()
     with limit_threads(1):
-        weak = Task("weak", WEAK_FILES, WEAK_LICENCE, recipe["weak"])
+        examples = read_frequent(args.recipe.with_name(recipe["frequent_turns"]))
+        frequent = examples, embed(examples.dialogues, encoder, None)[0]
+        weak = Task("weak", WEAK_FILES, WEAK_LICENCE, recipe["weak"], frequent, recipe["frequent_weight"]["weak"])
         examples = read_weak(args.data_dir)
         weak_head = complete(train(weak, examples, *embed(examples.dialogues, encoder, args.cache), recipe), weak, encoder, args, recipe)
         # The dialogue head learns from both sets: from the first through the weak head's logits.
-        both = f"{CROWD_LICENCE}; {WEAK_LICENCE}"
-        dialogue = Task("dialogue", CROWD_FILES + WEAK_FILES, both, recipe["dialogue"], weak_head)
+        files, licence = CROWD_FILES + WEAK_FILES, f"{CROWD_LICENCE}; {WEAK_LICENCE}"
+        dialogue = Task("dialogue", files, licence, recipe["dialogue"], frequent, recipe["frequent_weight"]["dialogue"], weak_head)
         examples = read_crowd(args.data_dir)
         dialogue_head = complete(train(dialogue, examples, *embed(examples.dialogues, encoder, args.cache), recipe), dialogue, encoder, args, recipe)
     for name, head in (("weak", weak_head), ("dialogue", dialogue_head)):

@@ -1,5 +1,6 @@
-import importlib.util
+import importlib
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,29 +9,26 @@ import pytest
 from edos_dataset.labeling.heads import LinearHead
 from edos_dataset.labels import LABEL_IDS
 
-SCRIPT = Path(__file__).parents[2] / "training" / "train_linear_heads.py"
+TRAINING = Path(__file__).parents[2] / "training"
 RECIPE = {"seed": 3, "near_duplicate": 0.95, "shares": [0.6, 0.2, 0.2]}
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("train_linear_heads", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+sys.path.insert(0, str(TRAINING))
+data = importlib.import_module("linear_head_data")
+script = importlib.import_module("train_linear_heads")
 
 
-def examples(script, texts, labels, names=None):
+def examples(texts, labels, names=None):
     labels = np.array(labels)
-    return script.Examples([[text] for text in texts], names or [""] * len(texts), labels, script.one_hot(labels))
+    return data.Examples([[text] for text in texts], names or [""] * len(texts), labels, data.one_hot(labels))
 
 
 @pytest.mark.parametrize(
     ("answer", "label"),
     [("Afraid", 0), ("Neutral (Other)", 40), ("wishing ", 39), ("-", -1), ("Forgetful (Other)", -1), ("", -1)],
 )
-def test_answers_are_one_of_the_41_or_missing(script, answer, label):
-    assert script.label_id(answer) == label
+def test_answers_are_one_of_the_41_or_missing(answer, label):
+    assert data.label_id(answer) == label
 
 
 @pytest.mark.parametrize(
@@ -42,24 +40,24 @@ def test_answers_are_one_of_the_41_or_missing(script, answer, label):
         ("- \n", []),
     ],
 )
-def test_dialogues_become_turns_as_our_sources_write_them(script, dialogue, turns):
-    assert script.split_turns(dialogue) == turns
+def test_dialogues_become_turns_as_our_sources_write_them(dialogue, turns):
+    assert data.split_turns(dialogue) == turns
 
 
-def test_weak_set_is_read_by_the_ids_of_its_lines(script, tmp_path):
+def test_weak_set_is_read_by_the_ids_of_its_lines(tmp_path):
     folder = tmp_path / "empathetic_dialogues" / "weak_labeler"
     folder.mkdir(parents=True)
     (folder / "train.txt").write_text("0 <SEP> I was scared.\n40 <SEP> it was on tv\n")
     (folder / "valid.txt").write_text("38 <SEP> what do you do?\n")
-    read = script.read_weak(tmp_path)
+    read = data.read_weak(tmp_path)
     assert read.dialogues == [["I was scared."], ["it was on tv"], ["what do you do?"]]
     assert read.labels.tolist() == [LABEL_IDS["afraid"], LABEL_IDS["neutral"], LABEL_IDS["questioning"]]
     (folder / "valid.txt").write_text("38 <SEP> fine\n41 <SEP> no such label\n")
     with pytest.raises(ValueError, match=r"valid.txt, line 2: .* from 0 to 40, got '41 <SEP> no such label'"):
-        script.read_weak(tmp_path)
+        data.read_weak(tmp_path)
 
 
-def test_crowd_labels_need_two_of_three_workers_and_one_of_the_41(script, tmp_path):
+def test_crowd_labels_need_two_of_three_workers_and_one_of_the_41(tmp_path):
     (tmp_path / "edos_amt").mkdir()
     rows = [
         "Count,Index,DialogID,Dialog,Agreed emotion (2/3 vote),Worker 1 answer,Worker 2 answer,Worker 3 answer",
@@ -69,14 +67,14 @@ def test_crowd_labels_need_two_of_three_workers_and_one_of_the_41(script, tmp_pa
         "4,d,13,Where ?,Questioning,Questioning,Neutral (Other),Questioning",
     ]
     (tmp_path / "edos_amt" / "mturk_groundtruth_labels.csv").write_text("\n".join(rows) + "\n")
-    read = script.read_crowd(tmp_path)
+    read = data.read_crowd(tmp_path)
     assert (read.dialogues, read.names) == ([["Run!", "I can't."], ["Where?"]], ["10", "13"])
     assert read.labels.tolist() == [0, 38]
     assert read.targets[0, 0] == 1, "an answer that is none of the 41 does not count"
     assert read.targets[1, [38, 40]] == pytest.approx([2 / 3, 1 / 3])
 
 
-def test_split_has_the_shares_of_every_label_and_keeps_equal_near_and_named_texts_together(script):
+def test_split_has_the_shares_of_every_label_and_keeps_equal_near_and_named_texts_together():
     generator = np.random.default_rng(0)
     texts = [f"text number {row}" for row in range(400)]
     labels = [row % 4 for row in range(400)]
@@ -87,19 +85,22 @@ def test_split_has_the_shares_of_every_label_and_keeps_equal_near_and_named_text
         texts[first + 1] = texts[first].upper() + "!"
         vectors[first + 3] = vectors[first + 2]
         names[first + 5] = names[first + 4]
-    parts = script.split(examples(script, texts, labels, names), vectors, RECIPE)
+    pinned = np.zeros(400, dtype=bool)
+    pinned[:80] = np.arange(80) % 8 == 6
+    parts = data.split(examples(texts, labels, names), vectors, pinned, RECIPE)
     for first in range(0, 80, 8):
         assert [parts[first], parts[first + 2], parts[first + 4]] == [parts[first + 1], parts[first + 3], parts[first + 5]]
+    assert (parts[pinned] == 0).all()
     for label in range(4):
         assert np.bincount(parts[label::4], minlength=3) / 100 == pytest.approx(RECIPE["shares"], abs=0.06)
-    assert parts.tolist() == script.split(examples(script, texts, labels, names), vectors, RECIPE).tolist()
-    assert parts.tolist() != script.split(examples(script, texts, labels, names), vectors, {**RECIPE, "seed": 4}).tolist()
+    assert parts.tolist() == data.split(examples(texts, labels, names), vectors, pinned, RECIPE).tolist()
+    assert parts.tolist() != data.split(examples(texts, labels, names), vectors, pinned, {**RECIPE, "seed": 4}).tolist()
 
 
-def test_fit_finds_the_minimum(script):
+def test_fit_finds_the_minimum():
     generator = np.random.default_rng(0)
     features = generator.normal(size=(200, 5)).astype(np.float32)
-    targets = script.one_hot(generator.integers(0, 3, size=200))
+    targets = data.one_hot(generator.integers(0, 3, size=200))
     weight, bias = script.fit(features, targets, 0.01)
     probabilities = LinearHead(weight, bias).predict_proba(features)
     # Where the loss is lowest, its gradient is zero.
@@ -107,7 +108,7 @@ def test_fit_finds_the_minimum(script):
     assert np.abs((probabilities - targets).mean(axis=0)).max() < 1e-4
 
 
-def test_folding_the_weak_logits_in_changes_no_logit(script, monkeypatch):
+def test_folding_the_weak_logits_in_changes_no_logit(monkeypatch):
     generator = np.random.default_rng(0)
     weak = LinearHead(generator.normal(size=(4, 41)).astype(np.float32), generator.normal(size=41).astype(np.float32))
     features = generator.normal(size=(6, 9)).astype(np.float32)
@@ -118,20 +119,20 @@ def test_folding_the_weak_logits_in_changes_no_logit(script, monkeypatch):
         unfolded["logits"] = extended @ unfolded["weight"] + 1
         return unfolded["weight"], np.ones(41, np.float32)
 
-    monkeypatch.setattr(script, "fit", fit)
-    weight, bias = script.fit_dialogue(features, script.one_hot(np.zeros(6, int)), weak, {"weak_scale": 0.1, "context_scale": 0.25, "l2": 0})
+    monkeypatch.setattr("fit", fit)
+    weight, bias = script.fit_dialogue(features, data.one_hot(np.zeros(6, int)), weak, {"weak_scale": 0.1, "context_scale": 0.25, "l2": 0})
     assert unfolded["weight"].shape == (9 + 41, 41)
     assert np.allclose(features @ weight + bias, unfolded["logits"], atol=1e-4)
 
 
-def test_calibration_error_is_the_gap_between_confidence_and_accuracy(script):
+def test_calibration_error_is_the_gap_between_confidence_and_accuracy():
     sure = np.full((4, 41), 0.2 / 40, np.float32)
     sure[:, 5] = 0.8
     assert script.calibration_error(sure, np.array([5, 5, 5, 5])) == pytest.approx(0.2, abs=1e-6)
     assert script.calibration_error(sure, np.array([5, 5, 1, 1])) == pytest.approx(0.3, abs=1e-6)
 
 
-def test_calibration_undoes_an_overconfident_head(script):
+def test_calibration_undoes_an_overconfident_head():
     generator = np.random.default_rng(0)
     features = generator.normal(size=(4000, 6)).astype(np.float32)
     weight = generator.normal(size=(6, 41)).astype(np.float32)
@@ -142,7 +143,7 @@ def test_calibration_undoes_an_overconfident_head(script):
     assert loss == pytest.approx(script.cross_entropy(honest, features, labels), abs=0.01)
 
 
-def test_measure_counts_by_hand(script):
+def test_measure_counts_by_hand():
     bias = np.zeros(41, np.float32)
     bias[[0, 1, 2]] = [3, 2, 1]
     head = LinearHead(np.zeros((1, 41), np.float32), bias, 0.5)
@@ -153,9 +154,30 @@ def test_measure_counts_by_hand(script):
 
 
 @pytest.mark.skipif("EDOS_DATA_DIR" not in os.environ, reason="EDOS_DATA_DIR names no folder with the data sets")
-def test_real_files_give_the_known_numbers_of_examples(script):
+def test_real_files_give_the_known_numbers_of_examples():
     folder = Path(os.environ["EDOS_DATA_DIR"])
-    assert len(script.read_weak(folder).labels) == 27_696
-    crowd = script.read_crowd(folder)
+    assert len(data.read_weak(folder).labels) == 27_696
+    crowd = data.read_crowd(folder)
     assert len(crowd.labels) == 7_114
     assert all(crowd.dialogues)
+
+
+def test_frequent_turns_are_labelled_once_and_weigh_what_the_recipe_says(tmp_path):
+    (tmp_path / "turns.yaml").write_text("agreeing: [Yes., 'Yes, sir.']\nneutral: [No.]\n")
+    read = data.read_frequent(tmp_path / "turns.yaml")
+    assert (read.dialogues, read.labels.tolist()) == ([["Yes."], ["Yes, sir."], ["No."]], [32, 32, 40])
+    (tmp_path / "turns.yaml").write_text("agreeable: [Yes.]\n")
+    with pytest.raises(ValueError, match="unknown label 'agreeable'"):
+        data.read_frequent(tmp_path / "turns.yaml")
+    shipped = [turns[0] for turns in data.read_frequent(TRAINING / "recipes" / "minilm" / "frequent_turns.yaml").dialogues]
+    assert len(shipped) == len(set(shipped)) > 100
+
+
+def test_a_frequent_turn_of_weight_two_counts_like_two_examples():
+    generator = np.random.default_rng(0)
+    features, targets = generator.normal(size=(30, 5)).astype(np.float32), data.one_hot(generator.integers(0, 41, size=30))
+    frequent = examples(["Yes.", "No."], [32, 40]), generator.normal(size=(2, 5)).astype(np.float32)
+    task = script.Task("weak", (), "", {"l2": [0.01]}, frequent, 2.0)
+    weight, _ = task.fit(features, targets, {"l2": 0.01})
+    expected, _ = script.fit(np.vstack([features, frequent[1], frequent[1]]), np.vstack([targets, frequent[0].targets, frequent[0].targets]), 0.01)
+    assert np.allclose(weight, expected, atol=1e-3)

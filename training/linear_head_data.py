@@ -1,0 +1,142 @@
+"""The labelled dialogues that `train_linear_heads.py` learns from: reading, embedding, splitting."""
+
+import csv
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from edos_dataset.labeling.encoder import Encoder
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labels import LABEL_IDS, LABELS, parse_label
+from edos_dataset.sources.detokenize import detokenize
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
+CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labelled dialogues: `label` and `targets` (probabilities over the 41 labels) are of the last turn."""
+
+    dialogues: list[list[str]]
+    names: list[str]
+    labels: Ints
+    targets: Floats
+
+
+def read_weak(folder: Path) -> Examples:
+    """Read the weak labeler's set: lines `id <SEP> text`. Its labels.txt gives neutral the id 38, its lines 40; the lines agree with `LABELS`."""
+    texts, ids = [], []
+    for path in (folder / name for name in WEAK_FILES):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            match = re.fullmatch(r"(\d+) <SEP> (.*)", line)
+            if match is None or int(match[1]) >= len(LABELS):
+                raise ValueError(f"{path}, line {number}: expected 'id <SEP> text' with an id from 0 to {len(LABELS) - 1}, got {line[:60]!r}")
+            ids.append(int(match[1]))
+            texts.append(match[2].strip())
+    labels = np.array(ids)
+    return Examples([[text] for text in texts], [""] * len(texts), labels, one_hot(labels))
+
+
+def read_crowd(folder: Path) -> Examples:
+    """Read the crowd labels on which two of three workers agreed, if the label is one of the 41."""
+    dialogues, names, labels, answers = [], [], [], []
+    with (folder / CROWD_FILES[0]).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            label, turns = label_id(row["Agreed emotion (2/3 vote)"]), split_turns(row["Dialog"])
+            if label != MISSING and turns:
+                dialogues.append(turns)
+                names.append(row["DialogID"])
+                labels.append(label)
+                answers.append([label_id(row[f"Worker {worker} answer"]) for worker in (1, 2, 3)])
+    votes = np.zeros((len(labels), len(LABELS)), dtype=np.float32)
+    for row_number, given in enumerate(answers):
+        for answer in given:
+            if answer != MISSING:
+                votes[row_number, answer] += 1
+    return Examples(dialogues, names, np.array(labels), votes / votes.sum(axis=1, keepdims=True))
+
+
+def read_frequent(path: Path) -> Examples:
+    """Read the hand-labelled frequent turns: YAML, each label with its list of turns."""
+    pairs = [(turn, parse_label(name)) for name, turns in yaml.safe_load(path.read_text(encoding="utf-8")).items() for turn in turns]
+    labels = np.array([label for _, label in pairs])
+    return Examples([[turn] for turn, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
+
+
+def label_id(answer: str) -> int:
+    """Return the id of a worker's answer, such as "Neutral (Other)", or MISSING if it is none of the 41."""
+    return LABEL_IDS.get(answer.replace(" (Other)", "").strip().lower(), MISSING)
+
+
+def split_turns(dialogue: str) -> list[str]:
+    """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes, detokenised."""
+    lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
+    return [turn for turn in detokenize([line for line in lines if line]) if turn]
+
+
+def one_hot(labels: Ints) -> Floats:
+    """Return labels as rows of probabilities."""
+    return np.eye(len(LABELS), dtype=np.float32)[labels]
+
+
+def embed(dialogues: Sequence[Sequence[str]], encoder: Encoder, cache: Path | None) -> tuple[Floats, Ints]:
+    """Return the embeddings of all turns, one dialogue behind the other, and the dialogues' offsets."""
+    texts = [turn for turns in dialogues for turn in turns]
+    offsets = np.cumsum([0, *(len(turns) for turns in dialogues)])
+    key = hashlib.sha256("\n".join([encoder.identity, *texts]).encode()).hexdigest()[:16]
+    path = cache / f"{key}.npy" if cache else None
+    if path and path.is_file():
+        return np.load(path), offsets
+    # Runs store embeddings in half precision, so the heads learn from them as they will see them.
+    embeddings = encoder.encode(texts).astype(np.float16).astype(np.float32)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, embeddings)
+    return embeddings, offsets
+
+
+def split(examples: Examples, vectors: Floats, pinned: Bools, recipe: dict[str, Any]) -> Ints:
+    """Return 0, 1 or 2 (train, validation, test) for every example, with the same shares of every label.
+
+    Examples stay together if they have the same name or last turn (letters and digits, lower-cased), or if the embeddings of their last turns are near.
+    What belongs with a pinned example is in the training part.
+    """
+    first: dict[str, int] = {}
+    links: list[tuple[int, int]] = []
+    for row, (turns, name) in enumerate(zip(examples.dialogues, examples.names, strict=True)):
+        keys = ["text " + " ".join(re.findall(r"\w+", turns[-1].lower()))] + (["name " + name] if name else [])
+        links += [(row, first.setdefault(key, row)) for key in keys]
+    for start in range(0, len(vectors), 2048):
+        rows, others = np.nonzero(vectors[start : start + 2048] @ vectors.T >= recipe["near_duplicate"])
+        links += zip((rows + start).tolist(), others.tolist(), strict=True)
+    graph = coo_array((np.ones(len(links)), tuple(np.array(links).T)), shape=(len(vectors), len(vectors)))
+    members: dict[int, list[int]] = defaultdict(list)
+    for row, group in enumerate(connected_components(graph)[1].tolist()):
+        members[group].append(row)
+    by_label: dict[int, list[list[int]]] = defaultdict(list)
+    for rows_of_group in (rows for rows in members.values() if not pinned[rows].any()):
+        by_label[Counter(examples.labels[rows_of_group].tolist()).most_common(1)[0][0]].append(rows_of_group)
+    generator = np.random.default_rng(recipe["seed"])
+    ends = np.cumsum(recipe["shares"])
+    parts = np.zeros(len(vectors), dtype=np.int64)
+    for label in sorted(by_label):
+        total, done = sum(map(len, by_label[label])), 0
+        for choice in generator.permutation(len(by_label[label])):
+            group_rows = by_label[label][choice]
+            parts[group_rows] = min(int(np.searchsorted(ends, done / total, side="right")), 2)
+            done += len(group_rows)
+    return parts
