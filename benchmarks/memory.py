@@ -44,7 +44,11 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=60, help="copies of each file in the small corpus")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
-    result: dict = {"command": " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]]), "date": date.today().isoformat(), "machine": describe_machine()}
+    result: dict = {
+        "command": " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]]),
+        "date": date.today().isoformat(),
+        "machine": describe_machine(),
+    }
     for labels, copies in ((False, arguments.copies), (True, max(1, arguments.copies // 10))):
         rows = []
         for times in (1, 10):
