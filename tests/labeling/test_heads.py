@@ -138,6 +138,12 @@ GOLDEN = {
     "You should see a doctor about that.": "suggesting",
     "I'm so sorry to hear that.": "sympathizing",
     "Good luck, I hope it all works out for you!": "wishing",
+    "Yes.": "agreeing",
+    "Yeah, yeah.": "agreeing",
+    "No.": "neutral",
+    "Thank you.": "grateful",
+    "Oh, hello.": "neutral",
+    "What's that?": "questioning",
     "I tripped in front of everyone and my face went red.": "embarrassed",
 }
 
