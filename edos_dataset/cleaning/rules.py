@@ -29,6 +29,7 @@ RULES = (
 """Reason codes of the rules; a turn that breaks several leaves for the first of them."""
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]+")
+_ARROW_TOKEN = r"[\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|[^\p{L}\p{N}_\s\p{Z}]+"  # the same for Arrow, whose \w is ASCII
 _ASCII_WORDS = bytes(code if code < 128 and (chr(code).isalnum() or chr(code) == "_") else 32 for code in range(256))
 _NOT_WORD = re.compile(r"[^\w]+")
 _ODD_SPACE = r"[\s\p{Z}]{2,}|[^\S ]|[^\P{Z} ]"
@@ -46,6 +47,11 @@ def tokenize(text: str) -> list[str]:
     only so do the papers' figures come out: the utterances of EmpatheticDialogues that they measure at 16.07 tokens have 13.5 words, or 15.3 such tokens.
     """
     return _TOKEN.findall(text)
+
+
+def count_tokens(texts: pa.Array) -> pa.Array:
+    """Return how many tokens `tokenize` finds in each text, without making them."""
+    return pc.count_substring_regex(texts, _ARROW_TOKEN)
 
 
 def normalise(text: str) -> str:

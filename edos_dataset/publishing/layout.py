@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from edos_dataset.cleaning.rules import tokenize
+from edos_dataset.cleaning.rules import count_tokens
 from edos_dataset.schema import SPLITS, published
 
 SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
@@ -88,7 +88,7 @@ def _count(written: ConfigFiles, split: str, table: pa.Table) -> None:
     turns = pc.list_flatten(table["turns"])
     written.rows[split] += table.num_rows
     written.turns[split] += len(turns)
-    written.tokens += sum(len(tokenize(text)) for text in pc.struct_field(turns, "text").to_pylist())
+    written.tokens += pc.sum(count_tokens(pc.struct_field(turns, "text"))).as_py() or 0
     if "label" in turns.type.names:
         for count in pc.value_counts(pc.struct_field(turns, "label")).to_pylist():
             written.labels[count["values"]] = written.labels.get(count["values"], 0) + count["counts"]
