@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from edos_dataset import __version__
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.lines import CleanLines
@@ -18,11 +16,12 @@ from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.engines import LocalEngine
 from edos_dataset.labeling.annotate import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.labeling.selection import SelectDialogues
-from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, hash_json
+from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, count_units, hash_json
 from edos_dataset.publishing.cards import dataset_card
 from edos_dataset.publishing.layout import ConfigFiles, put_in_place, write_config
 from edos_dataset.recipes import Item, dump_recipe
 from edos_dataset.runs import Progress, Run, pack
+from edos_dataset.schema import CONFIGS
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns import SegmentTurns
@@ -105,17 +104,16 @@ def curate(
     with locked(out), LocalEngine(workers) as engine:
         run = Run(out / ".run", engine, keep_rejects, progress)
         outputs = run.execute(pack(films, estimate_sentences(films), shard_sentences), pipeline)
-        published = {config: [str(path) for path in shards] for config, shards in outputs.items()}
         configs = _publish(out, outputs, language, pipeline, run)
         manifest = {
             "recipe": dump_recipe(pipeline),
             "fingerprint": hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)]),
             "versions": _versions(),
-            "input": {"films": films.num_rows, "files": _files(films), "skipped": [list(entry) for entry in inventory.skipped]},
+            "input": {"films": films.num_rows, "files": count_units(films, "files"), "skipped": [list(entry) for entry in inventory.skipped]},
             "stages": [vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None} for count in run.counts],
             "quarantined": [note for note in run.notes if note["reason"] not in (OTHER_FILE, OTHER_LANGUAGE)],
             "configs": {written.config: _summary(written) for written in configs},
-            "shards": {"total": sum(map(len, published.values())), "made_now": run.made},
+            "shards": {"total": sum(map(len, outputs.values())), "made_now": run.made},
             "workers": workers,
             "seconds": round(time.perf_counter() - began, 2),
         }
@@ -141,7 +139,7 @@ def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pi
         put_in_place(prepared, out)
         digests = {name: digest(out / name) for written in configs for names in written.files.values() for name in names}
         write_text(record_path, json.dumps({"key": key, "files": digests, "configs": [vars(written) for written in configs]}))
-    for config in ("edos", "edos_initial", "os"):
+    for config in CONFIGS:
         if config not in outputs:
             shutil.rmtree(out / config, ignore_errors=True)  # of an earlier run with a longer pipeline
     models = {name: record for item in pipeline if isinstance(item, LabelTurns) for name, record in item.records().items()}
@@ -173,10 +171,6 @@ def _summary(written: ConfigFiles) -> dict[str, Any]:
         "splits": written.rows,
         "bytes": sum(written.bytes.values()),
     }
-
-
-def _files(films: pa.Table) -> int:
-    return sum(len(files) for files in films["files"])
 
 
 def _versions() -> dict[str, str]:

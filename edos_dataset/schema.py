@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.labels import LABELS
 
@@ -210,3 +211,9 @@ def unnest(table: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], table.schema.field(column).type)
     offsets = array.offsets.to_numpy()
     return array.flatten(), offsets - offsets[0]
+
+
+def flags(array: pa.BooleanArray) -> np.ndarray:
+    """Return an array of booleans as numpy, null as false."""
+    values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+    return values

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from edos_dataset.cleaning.captions import split_speaker
 from edos_dataset.cleaning.rejects import part
 from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import TURN, unnest
+from edos_dataset.schema import TURN, flags, unnest
 
 AFTER_REMOVED = "after_removed_turn"
 SINGLE = "single_turn"
@@ -155,9 +155,9 @@ class CleanTurns(Stage):
         length = np.fromiter(map(len, tokens), np.int64, len(tokens)) if self.unit_of_length == "tokens" else characters
         return {
             "documentary": documentary & self.drop_documentaries,
-            "previously_on": _flags(pc.match_substring_regex(texts, _PREVIOUSLY)),
+            "previously_on": flags(pc.match_substring_regex(texts, _PREVIOUSLY)),
             "repeats_previous": _repeats(strings, letters, offsets),
-            "bad_start": ~_flags(pc.match_substring_regex(texts, _GOOD_START)),
+            "bad_start": ~flags(pc.match_substring_regex(texts, _GOOD_START)),
             "too_short": length < self.min_length,
             "too_long": length > self.max_length,
             "few_letters": letters < self.min_letters * visible,
@@ -172,18 +172,13 @@ def _tidy(texts: pa.StringArray) -> pa.StringArray:
 
 def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.ndarray) -> pa.StringArray:
     """Take "NAME:" off the turns; few have a colon near their start, and only those are looked at."""
-    places = np.flatnonzero(_flags(pc.match_substring_regex(texts, _MAY_NAME_SPEAKER)))
+    places = np.flatnonzero(flags(pc.match_substring_regex(texts, _MAY_NAME_SPEAKER)))
     rows = np.searchsorted(offsets, places, side="right") - 1
     english = [(languages[row] or "en")[:2].lower() == "en" for row in rows.tolist()]
     spoken = [split_speaker(texts[place].as_py(), flag)[0] or texts[place].as_py() for place, flag in zip(places.tolist(), english, strict=True)]
     chosen = np.zeros(len(texts), bool)
     chosen[places] = True
     return pc.replace_with_mask(texts, pa.array(chosen), pa.array(spoken, pa.string()))
-
-
-def _flags(array: pa.BooleanArray) -> np.ndarray:
-    values: np.ndarray = array.to_numpy(zero_copy_only=False).astype(bool)
-    return values
 
 
 def _documentaries(table: pa.Table, offsets: np.ndarray) -> np.ndarray:

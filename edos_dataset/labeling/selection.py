@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.pipeline import REMOVALS, CorpusStep, Unit
+from edos_dataset.shards import read_shard
 
 _LOWEST = -1.0  # every true score is at least 0
 
@@ -42,14 +42,14 @@ class SelectDialogues(CorpusStep):
 
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the dialogues of each shard that are not chosen, with the reason "not_selected"."""
-        scores = [np.nan_to_num(pq.read_table(shard, columns=[self.by])[self.by].to_numpy(), nan=_LOWEST) for shard in shards]
+        scores = [np.nan_to_num(read_shard(shard, [self.by])[self.by].to_numpy(), nan=_LOWEST) for shard in shards]
         last, tied = self._border(np.concatenate(scores) if scores else np.zeros(0, np.float32))
         lucky = self._first_ids(shards, scores, last, tied)
         for shard, score in zip(shards, scores, strict=True):
             chosen = score > last
             ties = np.flatnonzero(score == last)
             if len(ties) and lucky:
-                ids = pq.read_table(shard, columns=["dialogue_id"])["dialogue_id"].take(ties).to_pylist()
+                ids = read_shard(shard, ["dialogue_id"])["dialogue_id"].take(ties).to_pylist()
                 chosen[ties[[dialogue_id in lucky for dialogue_id in ids]]] = True
             rows = np.flatnonzero(~chosen)
             reasons = ["not_selected"] * len(rows)
@@ -69,5 +69,5 @@ class SelectDialogues(CorpusStep):
         for shard, score in zip(shards, scores, strict=True):
             rows = np.flatnonzero(score == last)
             if tied and len(rows):
-                ids += pq.read_table(shard, columns=["dialogue_id"])["dialogue_id"].take(rows).to_pylist()
+                ids += read_shard(shard, ["dialogue_id"])["dialogue_id"].take(rows).to_pylist()
         return set(sorted(ids)[:tied])

@@ -19,6 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.schema import flags
+
 _BIAS = 0.19  # no sum of weights with it is 0, so no decision at 0.5 hangs on rounding
 _INNER_DASH = -5.6  # a dash that is not the first of its block: the subtitler's own mark of a new speaker
 _LONE_DASH = -3.0  # the only dash of its block: the style in which each new speaker gets a dash
@@ -85,12 +87,6 @@ class RuleScorer:
         score: np.ndarray = (1 / (1 + np.exp(-weight))).astype(np.float32)
         score[offsets[:-1][np.diff(offsets) > 0]] = np.nan
         return score
-
-
-def flags(array: pa.BooleanArray) -> np.ndarray:
-    """Return an array of booleans as numpy, null as false."""
-    values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
-    return values
 
 
 def _blocks(sentences: pa.StructArray, offsets: np.ndarray, dash: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

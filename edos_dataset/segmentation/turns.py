@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import TURN, TURNS, unnest
-from edos_dataset.segmentation.turn_rules import RuleScorer, flags
+from edos_dataset.schema import TURN, TURNS, flags, unnest
+from edos_dataset.segmentation.turn_rules import RuleScorer
 
 
 class TurnScorer(Protocol):

@@ -11,15 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import LINE, LINES, READING, REASON, SOURCE, nest
+from edos_dataset.schema import DETAIL, LINE, LINES, READING, REASON, SOURCE, nest
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.names import code_of_language, same_language
 from edos_dataset.sources.opensubtitles import parse_opus
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError
 from edos_dataset.sources.subtitles import parse_subtitles
-
-DETAIL = "detail"
-"""Column beside `reason`: what is wrong with the file and where, for a person."""
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
