@@ -14,12 +14,13 @@ The word lists were drawn up from the first half of the two series and from all 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.schema import flags
+from edos_dataset.schema import flags, unnest
 
 _BIAS = 0.19  # no sum of weights with it is 0, so no decision at 0.5 hangs on rounding
 _INNER_DASH = -5.6  # a dash that is not the first of its block: the subtitler's own mark of a new speaker
@@ -73,8 +74,12 @@ _HESITATED = r"(?i)(?:^|[\s,])(?:um|uh|er|you see|you know|i mean|wait|oh|look|l
 class RuleScorer:
     """Score by dashes, blocks, pauses, marks of continuation, and the words by which people answer or go on."""
 
-    def same_turn(self, sentences: pa.StructArray, offsets: np.ndarray) -> np.ndarray:
-        """Score every sentence of some documents; see TurnScorer."""
+    languages: ClassVar[tuple[str, ...] | None] = None
+    identity: ClassVar[str] = ""
+
+    def same_turn(self, table: pa.Table) -> np.ndarray:
+        """Score every sentence of SENTENCES; see TurnScorer."""
+        sentences, offsets = unnest(table, "sentences")
         if not len(sentences):
             return np.zeros(0, np.float32)
         dash = flags(sentences.field("dash"))

@@ -1,6 +1,8 @@
 """Sentences to turns: who goes on speaking, and when somebody else does."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -10,26 +12,46 @@ import pyarrow.compute as pc
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import TURN, TURNS, flags, unnest
 from edos_dataset.segmentation.turn_rules import RuleScorer
+from edos_dataset.sources.names import same_language
 
 
 class TurnScorer(Protocol):
     """What says whether a sentence belongs to the same turn as the one before."""
 
-    def same_turn(self, sentences: pa.StructArray, offsets: np.ndarray) -> np.ndarray:
-        """Score every sentence of some documents.
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """Two-letter codes of the languages that it can judge; None is any."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Hash of the weights; empty where the code is all there is."""
+        ...
+
+    def same_turn(self, table: pa.Table) -> np.ndarray:
+        """Score every sentence of some documents; the score of one must not depend on the other documents.
 
         Args:
-            sentences: structs of LINE, document after document.
-            offsets: [documents + 1] positions at which each document begins.
+            table: SENTENCES.
 
         Returns:
-            float32 [sentences], 0 to 1: how surely the speaker of the sentence before goes on; NaN for the first sentence of a document.
+            float32 [sentences], all documents in order, 0 to 1: how surely the speaker of the sentence before goes on; NaN for the first of a document.
         """
         ...
 
 
-SCORERS: dict[str, TurnScorer] = {"rules": RuleScorer()}
-"""The scorers by the name that a recipe gives."""
+SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": RuleScorer}
+"""What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and import what they need only then."""
+
+
+def load_scorer(name: str) -> TurnScorer:
+    """Return the scorer of this name in SCORERS; it is made at its first use in a process."""
+    return _made(SCORERS[name])
+
+
+@lru_cache(maxsize=4)
+def _made(factory: Callable[[], TurnScorer]) -> TurnScorer:
+    return factory()
 
 
 @dataclass(frozen=True)
@@ -40,12 +62,14 @@ class SegmentTurns(Stage):
     files that name the speaker of every block, the turn goes on. And no turn spans a silence that would part two dialogues, which are cut only between turns.
 
     Args:
-        scorer: name of a scorer in SCORERS.
+        scorer: name of a scorer in SCORERS; documents in a language that it can't judge are scored by the rules.
+        language: the language of documents that do not name theirs.
         threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
         max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
     """
 
     scorer: str = "rules"
+    language: str = "en"
     threshold: float = 0.5
     max_pause: float = 5.0
 
@@ -61,12 +85,41 @@ class SegmentTurns(Stage):
         if not self.max_pause >= 0:
             raise ValueError(f"max_pause must be at least 0 seconds, got {self.max_pause}")
 
+    def inputs(self) -> dict[str, str]:
+        """Return the hash of the scorer's weights."""
+        return {"scorer": load_scorer(self.scorer).identity}
+
+    def score(self, table: pa.Table) -> np.ndarray:
+        """Score every sentence of SENTENCES, as TurnScorer does; of each document by a scorer that can judge its language."""
+        scorer = load_scorer(self.scorer)
+        judged = np.array([_judges(scorer, language or self.language) for language in table["language"].to_pylist()], bool)
+        if judged.all():
+            return scorer.same_turn(table)
+        lengths = pc.list_value_length(table["sentences"]).to_numpy()
+        scores = np.empty(lengths.sum(), np.float32)
+        scores[np.repeat(judged, lengths)] = scorer.same_turn(table.filter(pa.array(judged)))
+        scores[np.repeat(~judged, lengths)] = RuleScorer().same_turn(table.filter(pa.array(~judged)))
+        return scores
+
+    def begins(self, table: pa.Table, scores: np.ndarray) -> np.ndarray:
+        """Decide where turns begin, by the scores and by what overrules them.
+
+        Args:
+            table: SENTENCES.
+            scores: what `score` gives for it, [sentences].
+
+        Returns:
+            bool [sentences]: whether a turn begins with the sentence; true for the first of a document.
+        """
+        sentences, offsets = unnest(table, "sentences")
+        begins = _heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences))
+        begins |= _pauses(sentences) > self.max_pause
+        return begins
+
     def __call__(self, table: pa.Table) -> pa.Table:
         """Turn SENTENCES into TURNS, a document a row."""
         sentences, offsets = unnest(table, "sentences")
-        scores = SCORERS[self.scorer].same_turn(sentences, offsets)
-        begins = _heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences))
-        starts = np.flatnonzero(begins | (_pauses(sentences) > self.max_pause))
+        starts = np.flatnonzero(self.begins(table, self.score(table)))
         ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
         groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
         columns = {
@@ -79,6 +132,10 @@ class SegmentTurns(Stage):
         lists = pa.ListArray.from_arrays(pa.array(np.searchsorted(starts, offsets), pa.int32()), turns)
         columns = {name: table[name] for name in TURNS.names if name != "turns"}
         return pa.table({**columns, "turns": lists}, schema=TURNS)
+
+
+def _judges(scorer: TurnScorer, language: str) -> bool:
+    return scorer.languages is None or any(same_language(language, known) for known in scorer.languages)
 
 
 def _pauses(sentences: pa.StructArray) -> np.ndarray:

@@ -1,9 +1,12 @@
 """Sentences become turns: the file's own marks decide, the rules weigh the rest."""
 
+import pickle
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,8 +92,7 @@ def test_turns_know_their_times_and_sentences() -> None:
 
 def test_scores_are_probabilities_and_unknown_for_the_first_of_a_document() -> None:
     """The interface that a learned scorer fills too."""
-    flat, offsets = unnest(sentences_table(["I was there,", "and you were not."], ["Hello?|Hm."]), "sentences")
-    scores = RuleScorer().same_turn(flat, offsets)
+    scores = RuleScorer().same_turn(sentences_table(["I was there,", "and you were not."], ["Hello?|Hm."]))
     assert scores.dtype == np.float32
     assert np.isnan(scores).tolist() == [True, False, True, False]
     assert ((scores[[1, 3]] > 0.5) & (scores[[1, 3]] <= 1)).all()
@@ -101,8 +103,7 @@ def test_rules_weigh_more_evidence_higher() -> None:
 
     def score(first: str, second: str) -> float:
         # Sentences with marks before and after, as a mark that half of a document lacks says nothing there.
-        flat, offsets = unnest(sentences_table(["Well.", "Well.", "Well.", first, second, "Well.", "Well."]), "sentences")
-        return float(RuleScorer().same_turn(flat, offsets)[4])
+        return float(RuleScorer().same_turn(sentences_table(["Well.", "Well.", "Well.", first, second, "Well.", "Well."]))[4])
 
     plain = score("It rained a lot there.", "Boats sank in that storm.")
     assert score("It rained a lot there?", "Boats sank in that storm.") < plain
@@ -120,8 +121,7 @@ def test_missing_full_stops_say_nothing_where_nobody_sets_them() -> None:
     """Else a file without punctuation would be one single turn."""
     blocks = ["Boats sank there", "Good people drowned", "Nobody went home", "Hats swam about", "Time went by"]
     with_stops = [f"{block}." for block in blocks]
-    flat, offsets = unnest(sentences_table(blocks, with_stops), "sentences")
-    scores = RuleScorer().same_turn(flat, offsets)
+    scores = RuleScorer().same_turn(sentences_table(blocks, with_stops))
     assert scores[1:5].tolist() == scores[6:].tolist()
 
 
@@ -134,19 +134,70 @@ def test_the_threshold_moves_what_the_file_leaves_open_and_nothing_else() -> Non
     assert strict == [1, 1, 1, 1, 1, 2]
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """A scorer that joins every second sentence to the one before."""
+
+    made: ClassVar[int] = 0
+    languages: tuple[str, ...] | None = None
+    identity: str = "weights"
+
+    def __post_init__(self) -> None:
+        Pairs.made += 1
+
+    def same_turn(self, table: pa.Table) -> np.ndarray:
+        parts = [(np.arange(length) % 2).astype(np.float32) for length in pc.list_value_length(table["sentences"]).to_pylist()]
+        for part in parts:
+            part[:1] = np.nan
+        return np.concatenate([np.zeros(0, np.float32), *parts])
+
+
 def test_another_scorer_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By name; decisions are the stage's."""
-
-    @dataclass(frozen=True)
-    class Pairs:
-        def same_turn(self, sentences: pa.StructArray, offsets: np.ndarray) -> np.ndarray:
-            scores = (np.arange(len(sentences)) % 2).astype(np.float32)
-            scores[offsets[:-1]] = np.nan
-            return scores
-
-    monkeypatch.setitem(turns.SCORERS, "pairs", Pairs())
-    result = SegmentTurns(scorer="pairs")(sentences_table(["a", "b", "c", "d"]))
+    """By name, made once and not before it is needed; decisions are the stage's."""
+    monkeypatch.setitem(turns.SCORERS, "pairs", lambda: Pairs())
+    before = Pairs.made
+    stage = SegmentTurns(scorer="pairs")
+    stage = pickle.loads(pickle.dumps(stage))
+    assert Pairs.made == before
+    result = stage(sentences_table(["a", "b", "c", "d"]))
     assert [turn["text"] for turn in result["turns"].to_pylist()[0]] == ["a b", "c d"]
+    assert stage(sentences_table(["a", "b"])).num_rows == Pairs.made - before == 1
+
+
+def test_other_weights_are_another_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a run would serve the turns that the old ones made."""
+
+    def fingerprint(identity: str) -> str:
+        monkeypatch.setitem(turns.SCORERS, "pairs", lambda: Pairs(identity=identity))
+        return SegmentTurns(scorer="pairs").fingerprint()
+
+    assert fingerprint("one") == fingerprint("one") != fingerprint("other")
+
+
+@pytest.mark.parametrize(
+    ("languages", "fallback", "learned"),
+    [(None, "en", "111"), (("en",), "en", "101"), (("en",), "hu", "100"), (("de", "hu"), "de", "011"), (("it",), "en", "000")],
+)
+def test_the_rules_score_what_the_scorer_cannot(languages: tuple[str, ...] | None, fallback: str, learned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Document by document, also between others; one that names no language is in that of the stage."""
+    monkeypatch.setitem(turns.SCORERS, "pairs", lambda: Pairs(languages))
+    table = sentences_table(["I was there.", "And so on.", "Nobody knew."], ["Ich war da.", "Und so weiter."], ["One.", "Two.", "But three.", "Or four."])
+    table = table.set_column(table.column_names.index("language"), SENTENCES.field("language"), pa.array(["en_GB", "de", None]))
+    stage = SegmentTurns(scorer="pairs", language=fallback)
+    scorers = [Pairs() if sign == "1" else RuleScorer() for sign in learned]
+    expected = np.concatenate([scorer.same_turn(table.slice(row, 1)) for row, scorer in enumerate(scorers)])
+    assert np.array_equal(stage.score(table), expected, equal_nan=True)
+    assert stage.score(table).dtype == np.float32
+
+
+def test_the_stage_parts_where_it_says_that_turns_begin() -> None:
+    """`begins` is the whole decision, so whoever shows single sentences shows the stage's turns."""
+    table = sentences_table(["One thing.", "No, two.|Or three.", "- Four.|- Five.", "@TOM Six.", "@TOM Seven."], [], ["Alone."])
+    begins = SegmentTurns().begins(table, SegmentTurns().score(table))
+    firsts = [turn["sentence_ids"][0] for document in SegmentTurns()(table)["turns"].to_pylist() for turn in document]
+    ids = unnest(table, "sentences")[0].field("id").to_numpy()
+    assert ids[begins].tolist() == firsts
+    assert begins.dtype == bool
 
 
 def test_wrong_parameters_are_refused() -> None:
