@@ -1,0 +1,236 @@
+"""Measure scorers of turns on labelled seams: what `train_turn_segmenter.py` reports.
+
+A seam is the place between two sentences that follow each other. Its label `same` is 1 where one speaker goes on, 0 where a new turn begins, -1 where
+nobody knows; its score is the probability of the first, and a new turn begins where the score is below the threshold. "New turn" is the class that
+precision, recall and F1 speak of. Everything that is returned is plain data that JSON can hold; None stands for what has no value.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
+from turn_seams import Bools, Floats, Ints, Seams
+
+GRID = np.linspace(0, 1, 1001, dtype=np.float32)  # thresholds that are tried
+CURVE_POINTS = 50
+BINS = 15
+RESAMPLES = 1000
+
+
+def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 0) -> dict[str, Any]:
+    """Measure one scorer on the seams whose label is known.
+
+    Args:
+        seams: labelled seams; give whole documents with their unknown seams, or `turns` will join what lies on both sides of a missing one.
+        score: float32 [n], 0 to 1: the probability that the turn goes on; it may be NaN where the label is unknown.
+        threshold: a new turn begins where the score is below it.
+        seed: of the drawing of documents for the intervals.
+
+    Returns:
+        `seams`, `documents`, `threshold`; `accuracy`, `precision`, `recall`, `f1` at the threshold; `accuracy_interval` and `f1_interval` (95 %, of documents
+        drawn anew); `roc_auc`, `average_precision`, `log_loss` (nats), `brier`, `ece`; `reliability` (bins), `curve` (at most 50 thresholds), `best_f1` and
+        `best_accuracy` (points like those of the curve), `turns` (see turn_shares), `baselines`.
+
+    Raises:
+        ValueError: no label is known, or a score of a known label is missing or not between 0 and 1.
+    """
+    known = seams.known()
+    same, scored = seams.same[known] == 1, _checked(seams, score)[known]
+    at = _points(same, scored, np.array([threshold], np.float32))[0]
+    curve = _points(same, scored, GRID)
+    draws = _draws(seams.group[known], _outcomes(same, scored >= np.float32(threshold)), seed)
+    return {
+        "seams": len(same),
+        "documents": len(np.unique(seams.group[known])),
+        **at,
+        "accuracy_interval": _interval(_accuracy(draws)),
+        "f1_interval": _interval(_f1(draws)),
+        **_ranking(same, scored),
+        "ece": calibration_error(same, scored),
+        "reliability": reliability(same, scored),
+        "curve": _thin(curve),
+        "best_f1": _best(curve, "f1"),
+        "best_accuracy": _best(curve, "accuracy"),
+        "turns": turn_shares(seams, score, [threshold, *np.linspace(0.1, 0.9, 9).round(1).tolist()]),
+        "baselines": baselines(same),
+    }
+
+
+def baselines(same: Bools) -> dict[str, dict[str, float | None]]:
+    """Return what the more frequent class and a new turn at every sentence would score on the labels `same` [n]."""
+    always = {"new_turn_everywhere": np.zeros(len(same), bool), "majority_class": np.full(len(same), same.mean() > 0.5)}
+    found = {name: _outcomes(same, predicted).sum(axis=0) for name, predicted in always.items()}
+    return {name: {"accuracy": _number(_accuracy(counts)), "f1": _number(_f1(counts))} for name, counts in found.items()}
+
+
+def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float, float] = (0.5, 0.5), *, seed: int = 0) -> dict[str, Any]:
+    """Compare two scorers on the same seams.
+
+    Args:
+        seams: labelled seams.
+        first: float32 [n], scores of the one.
+        second: float32 [n], scores of the other.
+        thresholds: of the one and the other.
+        seed: of the drawing of documents.
+
+    Returns:
+        `accuracy_difference`, `f1_difference` (first minus second) and their 95 % intervals, both scorers measured on the same drawn documents;
+        `only_first_right`, `only_second_right`: seams.
+
+    Raises:
+        ValueError: as of `measure`.
+    """
+    known = seams.known()
+    same = seams.same[known] == 1
+    predicted = [_checked(seams, score)[known] >= np.float32(limit) for score, limit in zip((first, second), thresholds, strict=True)]
+    outcomes = [_outcomes(same, each) for each in predicted]
+    draws = [_draws(seams.group[known], each, seed) for each in outcomes]
+    totals = [each.sum(axis=0) for each in outcomes]
+    right = [each == same for each in predicted]
+    return {
+        "accuracy_difference": _number(_accuracy(totals[0]) - _accuracy(totals[1])),
+        "accuracy_interval": _interval(_accuracy(draws[0]) - _accuracy(draws[1])),
+        "f1_difference": _number(_f1(totals[0]) - _f1(totals[1])),
+        "f1_interval": _interval(_f1(draws[0]) - _f1(draws[1])),
+        "only_first_right": int((right[0] & ~right[1]).sum()),
+        "only_second_right": int((right[1] & ~right[0]).sum()),
+    }
+
+
+def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tuple[float, ...] = (0, 0.5, 0.8, 0.9, 1)) -> list[dict[str, Any]]:
+    """Return the accuracy in bands of the label's confidence: it rises with it where labels are noisy."""
+    band = np.clip(np.searchsorted(edges, seams.confidence, side="right") - 1, 0, len(edges) - 2)
+    right = (score >= np.float32(threshold)) == (seams.same == 1)
+    rows = []
+    for number, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        inside = seams.known() & (band == number)
+        if inside.any():
+            rows.append({"from": low, "to": high, "seams": int(inside.sum()), "accuracy": _number(right[inside].mean())})
+    return rows
+
+
+def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[dict[str, float | None]]:
+    """Return, for thresholds, the turns that hold more than one speaker and the speakers' runs that are cut.
+
+    Turns and runs are those of stretches of seams with known labels; an unknown seam ends both. Of a mixed turn one new speaker at least was missed; a run
+    is what a speaker says until another one speaks, and is cut if a turn begins within it.
+
+    Args:
+        seams: labelled seams of whole documents.
+        score: float32 [n], NaN allowed where the label is unknown.
+        thresholds: each gives a row.
+
+    Returns:
+        Rows of `threshold`, `mixed_turns` and `cut_runs` (shares, 0 to 1), `sentences_per_turn`.
+    """
+    border = ~seams.known() | np.r_[True, seams.group[1:] != seams.group[:-1]]
+    alone = border & np.r_[border[1:], True]  # a sentence between two unknown seams says nothing
+    border, is_new, scored = border[~alone], seams.same[~alone] == 0, score[~alone]
+    run = np.cumsum(border | is_new)
+    rows = []
+    for threshold in thresholds:
+        begins = border | ~(scored >= np.float32(threshold))
+        turn = np.cumsum(begins)
+        mixed, cut = len(np.unique(turn[is_new & ~begins])), len(np.unique(run[begins & ~border & ~is_new]))
+        counts = max(begins.sum(), 1)
+        shares = {"mixed_turns": mixed / counts, "cut_runs": cut / max(len(np.unique(run)), 1), "sentences_per_turn": len(begins) / counts}
+        rows.append({"threshold": threshold, **{name: _number(value) for name, value in shares.items()}})
+    return rows
+
+
+def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
+    """Return the filled ones of 15 equally wide bins of score: `seams`, mean `score`, and `same`, the share of labels that say so."""
+    bin_of = np.minimum((score * BINS).astype(np.int64), BINS - 1)
+    sizes, scores, sames = (np.bincount(bin_of, weights=each, minlength=BINS) for each in (np.ones(len(score)), score, same))
+    return [
+        {"from": number / BINS, "seams": int(sizes[number]), "score": _number(scores[number] / sizes[number]), "same": _number(sames[number] / sizes[number])}
+        for number in np.flatnonzero(sizes).tolist()
+    ]
+
+
+def calibration_error(same: Bools, score: Floats) -> float:
+    """Return the mean distance of score and share of same turns over the bins of `reliability`, weighted by size (Guo et al., 2017)."""
+    bin_of = np.minimum((score * BINS).astype(np.int64), BINS - 1)
+    return float(np.abs(np.bincount(bin_of, weights=score - same, minlength=BINS)).sum() / len(score))
+
+
+def _checked(seams: Seams, score: Floats) -> Floats:
+    known = seams.known()
+    if len(score) != len(seams):
+        raise ValueError(f"there are {len(score)} scores for {len(seams)} seams: score every sentence of the same documents, the first of each too")
+    if not known.any():
+        raise ValueError(f"none of the {len(seams)} seams has a label, so there is nothing to measure: give documents that were aligned")
+    wrong = np.flatnonzero(known & ~((score >= 0) & (score <= 1)))
+    if len(wrong):
+        raise ValueError(f"the score of seam {wrong[0]} is {score[wrong[0]]}, but a labelled seam needs a probability between 0 and 1")
+    return score
+
+
+def _ranking(same: Bools, score: Floats) -> dict[str, float | None]:
+    """Measure what needs no threshold; without both classes only the errors of probabilities have a value."""
+    both = bool(same.any() and not same.all())
+    return {
+        "roc_auc": _number(roc_auc_score(same, score)) if both else None,
+        "average_precision": _number(average_precision_score(~same, 1 - score)) if both else None,
+        "log_loss": _number(log_loss(same, score.astype(np.float64), labels=[False, True])),
+        "brier": _number(brier_score_loss(same, score, pos_label=True)) if both else _number(np.mean((score - same) ** 2)),
+    }
+
+
+def _outcomes(same: Bools, predicted: Bools) -> npt.NDArray[np.float64]:
+    """Return [n, 4]: whether each seam is a new turn that was found, a false one, a missed one, or rightly none."""
+    return np.stack([~same & ~predicted, same & ~predicted, ~same & predicted, same & predicted], axis=-1).astype(np.float64)
+
+
+def _accuracy(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        return np.asarray((counts[..., 0] + counts[..., 3]) / counts.sum(axis=-1))
+
+
+def _f1(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(2 * counts[..., 0] / (2 * counts[..., 0] + counts[..., 1] + counts[..., 2]))
+
+
+def _draws(group: Ints, outcomes: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:
+    """Return [resamples, 4]: the outcomes summed over as many documents as there are, drawn with replacement."""
+    documents, number = np.unique(group, return_inverse=True)
+    sums = np.stack([np.bincount(number, weights=column) for column in outcomes.T], axis=1)
+    times = np.random.default_rng(seed).multinomial(len(documents), np.full(len(documents), 1 / len(documents)), size=RESAMPLES)
+    drawn: npt.NDArray[np.float64] = times @ sums if len(documents) > 1 else np.full((1, 4), np.nan)
+    return drawn
+
+
+def _interval(values: npt.NDArray[np.float64]) -> list[float | None]:
+    """Return the 95 % interval of bootstrapped values; of a single document there is none."""
+    return [None if np.isnan(values).all() else _number(np.nanpercentile(values, percent)) for percent in (2.5, 97.5)]
+
+
+def _points(same: Bools, score: Floats, thresholds: Floats) -> list[dict[str, float | None]]:
+    """Return accuracy, precision, recall and F1 at each threshold."""
+    found = np.searchsorted(np.sort(score[~same]), thresholds)
+    false = np.searchsorted(np.sort(score[same]), thresholds)
+    counts = np.stack([found, false, (~same).sum() - found, same.sum() - false], axis=-1).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        columns = {"accuracy": _accuracy(counts), "precision": found / (found + false), "recall": found / (~same).sum(), "f1": _f1(counts)}
+    return [{"threshold": round(float(limit), 4), **{name: _number(column[row]) for name, column in columns.items()}} for row, limit in enumerate(thresholds)]
+
+
+def _best(points: list[dict[str, float | None]], name: str) -> dict[str, float | None]:
+    """Return the point of the highest value; the middle one of equals, farthest from where it would change."""
+    values = np.array([point[name] if point[name] is not None else -1.0 for point in points])
+    equal = np.flatnonzero(values == values.max())
+    return points[equal[len(equal) // 2]]
+
+
+def _thin(points: list[dict[str, float | None]]) -> list[dict[str, float | None]]:
+    """Return at most 50 points that lie evenly along the recall."""
+    defined = [point for point in points if point["precision"] is not None and point["recall"] is not None]
+    recall = np.array([point["recall"] for point in defined])
+    chosen = np.unique(np.minimum(np.searchsorted(recall, np.linspace(0, 1, CURVE_POINTS)), len(recall) - 1)) if len(recall) else []
+    return [defined[row] for row in chosen]
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401  numpy's scalars and zero-dimensional arrays of all kinds
+    return None if np.isnan(value) else round(float(value), 4)
