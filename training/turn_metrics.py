@@ -38,7 +38,7 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
     known = seams.known()
     same, scored = seams.same[known] == 1, _checked(seams, score)[known]
     at = _points(same, scored, np.array([threshold], np.float32))[0]
-    curve = _points(same, scored, GRID)
+    curve, bins = _points(same, scored, GRID), reliability(same, scored)
     draws = _draws(seams.group[known], _outcomes(same, scored >= np.float32(threshold)), seed)
     return {
         "seams": len(same),
@@ -47,12 +47,12 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
         "accuracy_interval": _interval(_accuracy(draws)),
         "f1_interval": _interval(_f1(draws)),
         **_ranking(same, scored),
-        "ece": calibration_error(same, scored),
-        "reliability": reliability(same, scored),
+        "ece": calibration_error(bins),
+        "reliability": bins,
         "curve": _thin(curve),
         "best_f1": _best(curve, "f1"),
         "best_accuracy": _best(curve, "accuracy"),
-        "turns": turn_shares(seams, score, [threshold, *np.linspace(0.1, 0.9, 9).round(1).tolist()]),
+        "turns": turn_shares(seams, score, sorted({threshold, *(step / 10 for step in range(1, 10))})),
         "baselines": baselines(same),
     }
 
@@ -98,6 +98,22 @@ def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float
     }
 
 
+def ablation_row(features: str, seams: Seams, score: Floats, whole: Floats, threshold: float = 0.5, *, seed: int = 0) -> dict[str, Any]:
+    """Return the row of an ablation table: accuracy and F1 of a model with other features, and how they differ from those of the whole model.
+
+    Args:
+        features: what was left out, or what was left alone.
+        seams: labelled seams.
+        score: float32 [n], of the model with these features.
+        whole: float32 [n], of the model with all features.
+        threshold: of both.
+        seed: of the drawing of documents.
+    """
+    known = seams.known()
+    point = _points(seams.same[known] == 1, _checked(seams, score)[known], np.array([threshold], np.float32))[0]
+    return {"features": features, "accuracy": point["accuracy"], "f1": point["f1"], **compare(seams, score, whole, (threshold, threshold), seed=seed)}
+
+
 def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tuple[float, ...] = (0, 0.5, 0.8, 0.9, 1)) -> list[dict[str, Any]]:
     """Return the accuracy in bands of the label's confidence: it rises with it where labels are noisy."""
     band = np.clip(np.searchsorted(edges, seams.confidence, side="right") - 1, 0, len(edges) - 2)
@@ -113,8 +129,8 @@ def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tu
 def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[dict[str, float | None]]:
     """Return, for thresholds, the turns that hold more than one speaker and the speakers' runs that are cut.
 
-    Turns and runs are those of stretches of seams with known labels; an unknown seam ends both. Of a mixed turn one new speaker at least was missed; a run
-    is what a speaker says until another one speaks, and is cut if a turn begins within it.
+    Turns and runs are those of stretches of seams with known labels; an unknown seam ends both. A run is what a speaker says until another one speaks, and
+    is cut if a turn begins within it.
 
     Args:
         seams: labelled seams of whole documents.
@@ -122,7 +138,7 @@ def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[di
         thresholds: each gives a row.
 
     Returns:
-        Rows of `threshold`, `mixed_turns` and `cut_runs` (shares, 0 to 1), `sentences_per_turn`.
+        Rows of `threshold`, `mixed_turns`, `cut_runs` (shares, 0 to 1), `sentences_per_turn`.
     """
     border = ~seams.known() | np.r_[True, seams.group[1:] != seams.group[:-1]]
     alone = border & np.r_[border[1:], True]  # a sentence between two unknown seams says nothing
@@ -149,10 +165,9 @@ def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
     ]
 
 
-def calibration_error(same: Bools, score: Floats) -> float:
+def calibration_error(bins: list[dict[str, Any]]) -> float:
     """Return the mean distance of score and share of same turns over the bins of `reliability`, weighted by size (Guo et al., 2017)."""
-    bin_of = np.minimum((score * BINS).astype(np.int64), BINS - 1)
-    return float(np.abs(np.bincount(bin_of, weights=score - same, minlength=BINS)).sum() / len(score))
+    return round(float(np.average([abs(row["score"] - row["same"]) for row in bins], weights=[row["seams"] for row in bins])), 4)
 
 
 def _checked(seams: Seams, score: Floats) -> Floats:
