@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -29,6 +29,8 @@ cleans them, labels every turn, and writes a folder that `datasets` loads:
 
 `load_dataset("edos")` `load_dataset("edos", "edos_initial")` `load_dataset("edos", "os")`
 
+`edos segment films/ --out turns.jsonl` finds the turns and nothing more.
+
 Killed or stopped, the same command goes on where it was. `edos inspect edos` shows what came out.""",
 )
 
@@ -36,21 +38,29 @@ FAILED, TOO_MANY_BAD = 1, 3
 """Exit codes beside 0 (done), 2 (wrong usage) and 130 (stopped with Ctrl-C)."""
 
 Sources = Annotated[list[Path], typer.Argument(help="Files, folders and zip archives of subtitles.", show_default=False)]
+Language = Annotated[str, typer.Option(help="Language of the subtitles; files of another one are left out.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
+MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
+_OF_RECIPE = "that of `edos recipe`"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Turn the errors that a user can mend into one message and an exit code."""
+def _explained(
+    kept: str = "What is finished is kept; mend this and give the same command again", stopped: str = "The same command goes on where it was."
+) -> Iterator[None]:
+    """Turn the errors that a user can mend into one message and an exit code; the texts say what is left when writing failed or the user stopped."""
     try:
         yield
     except (ValueError, ImportError, WorkerDied) as error:
         _fail(str(error))
+    except BrokenPipeError:  # whoever reads standard output has seen enough; typer ends quietly
+        raise
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
-        _fail(f"{error.strerror or error}:{where}. What is finished is kept; mend this and give the same command again")
+        _fail(f"{error.strerror or error}:{where}. {kept}")
     except KeyboardInterrupt:
-        typer.echo("Stopped. The same command goes on where it was.", err=True)
+        typer.echo(f"Stopped. {stopped}", err=True)
         raise typer.Exit(130) from None
 
 
@@ -80,11 +90,11 @@ def curate(
     top: Annotated[int | None, typer.Option(help="Dialogues to select for edos_initial and edos.", show_default="1,000,000")] = None,
     by: Annotated[str | None, typer.Option(help="Select by `emotionality` or `confidence`.", show_default="emotionality")] = None,
     labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
-    language: Annotated[str, typer.Option(help="Language of the subtitles; files of another one are left out.")] = "en",
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
+    language: Language = "en",
+    workers: Workers = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
     rejects: Annotated[bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")] = False,
-    max_bad: Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")] = 0.2,
+    max_bad: MaxBad = 0.2,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the files and estimate time and disk; write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -113,14 +123,17 @@ def curate(
             return
         with show.progress_bars(Console(stderr=True)) as progress:
             manifest = curating.curate(inventory, out, pipeline, workers=processes, limit=limit, language=language, keep_rejects=rejects, progress=progress)
-        bad = curating.bad_share(manifest)
         if as_json:
             typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
         else:
             _print_run(show.terminal(), out, manifest)
-        if bad > max_bad:
-            Console(stderr=True).print(f"[bold red]{bad:.0%} of the files could not be read[/bold red] (more than {max_bad:.0%}, --max-bad)")
-            raise typer.Exit(TOO_MANY_BAD)
+        _judge(curating.bad_share(manifest), max_bad)
+
+
+def _judge(bad: float, max_bad: float) -> None:
+    if bad > max_bad:
+        Console(stderr=True).print(f"[bold red]{bad:.0%} of the files could not be read[/bold red] (more than {max_bad:.0%}, --max-bad)")
+        raise typer.Exit(TOO_MANY_BAD)
 
 
 def _print_run(terminal: Console, out: Path, manifest: dict[str, object]) -> None:
@@ -131,6 +144,44 @@ def _print_run(terminal: Console, out: Path, manifest: dict[str, object]) -> Non
     if manifest["quarantined"]:
         terminal.print("could not be read:", *show.quarantine_lines(manifest), sep="\n", soft_wrap=True)
     terminal.print(show.load_line(out, manifest), soft_wrap=True)
+
+
+@app.command()
+def segment(
+    sources: Sources,
+    out: Annotated[Path, typer.Option(help="File to write, `-` for standard output; it appears, or is replaced, only when it is whole.", show_default=False)],
+    scorer: Annotated[
+        str | None, typer.Option(help="What scores the sentences; the rules do where it doesn't know the language.", show_default=_OF_RECIPE)
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="A turn goes on where the score is at least this, 0 to 1.", show_default=_OF_RECIPE)] = None,
+    language: Language = "en",
+    workers: Workers = None,
+    max_bad: MaxBad = 0.2,
+) -> None:
+    """Find the turns and nothing more: write one JSON object a sentence.
+
+    `document_id`, `sentence_id`, `start` and `end` (seconds or null), `text`, `turn_id` (numbers the turns of a document from 0), and `same_turn_score`, from
+    0 to 1: how surely the speaker of the sentence before goes on; null for the first sentence of a document. Exit codes are those of `edos curate`.
+    """
+    from edos_dataset import console as show
+    from edos_dataset.curate import bad_share
+    from edos_dataset.engines import available_cores
+    from edos_dataset.segment import segment as write_turns
+    from edos_dataset.segmentation.turns import SegmentTurns
+    from edos_dataset.sources.inventory import find_films
+
+    target = None if str(out) == "-" else out
+    with _explained(kept="No file was written", stopped="No file was written."):
+        chosen: dict[str, Any] = {name: value for name, value in (("scorer", scorer), ("threshold", threshold)) if value is not None}
+        stage = SegmentTurns(language=language, **chosen)
+        inventory = find_films(sources, language)
+        with show.progress_bars(Console(stderr=True)) as progress:
+            done = write_turns(inventory, target, stage, language=language, workers=workers or available_cores(), progress=progress)
+        terminal = show.terminal(stderr=target is None)
+        terminal.print(f"{done['sentences']:,} sentences in {done['turns']:,} turns of {done['documents']:,} documents", highlight=False)
+        if done["quarantined"]:
+            terminal.print("could not be read:", *show.quarantine_lines(done, most=len(done["quarantined"])), sep="\n", soft_wrap=True)
+        _judge(bad_share(done), max_bad)
 
 
 @app.command()

@@ -111,7 +111,7 @@ def curate(
             "versions": _versions(),
             "input": {"films": films.num_rows, "files": count_units(films, "files"), "skipped": [list(entry) for entry in inventory.skipped]},
             "stages": [vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None} for count in run.counts],
-            "quarantined": [note for note in run.notes if note["reason"] not in (OTHER_FILE, OTHER_LANGUAGE)],
+            "quarantined": quarantined(run.notes),
             "configs": {written.config: _summary(written) for written in configs},
             "shards": {"total": sum(map(len, outputs.values())), "made_now": run.made},
             "workers": workers,
@@ -121,8 +121,13 @@ def curate(
     return manifest
 
 
+def quarantined(notes: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Return the notes on files that could not be read, without those on files that were read and not wanted."""
+    return [note for note in notes if note["reason"] not in (OTHER_FILE, OTHER_LANGUAGE)]
+
+
 def bad_share(manifest: Mapping[str, Any]) -> float:
-    """Return the share of the files that had to be quarantined, 0 to 1."""
+    """Return the share of the files that had to be quarantined, 0 to 1; the manifest is that of `curate` or `segment`."""
     return float(len(manifest["quarantined"]) / max(manifest["input"]["files"], 1))
 
 

@@ -93,7 +93,7 @@ def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
         table, rejected, count = run_stage(stage, function, table)
         counts.append(count)
         if rejected is not None:
-            notes += _notes(rejected)
+            notes += file_notes(rejected)
             rejects.append(rejected.append_column("stage", pa.array([stage.name] * rejected.num_rows)))
     rejects_digest = ""
     if task.rejects is not None:
@@ -128,7 +128,7 @@ def run_stage(stage: Stage | CorpusStep, function: Callable[[pa.Table], pa.Table
     return kept.drop_columns([DETAIL]) if DETAIL in kept.column_names else kept, rejected, count
 
 
-def _notes(rejected: pa.Table) -> list[dict[str, str]]:
+def file_notes(rejected: pa.Table) -> list[dict[str, str]]:
     """Return path, reason and message of the quarantined files among the rejects."""
     if DETAIL not in rejected.column_names:
         return []

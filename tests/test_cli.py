@@ -28,7 +28,7 @@ def films(tmp_path, monkeypatch):
 def test_version_and_help():
     assert edos("--version").stdout.strip() == __version__
     text = edos("--help").stdout
-    assert all(command in text for command in ("curate", "inspect", "recipe", "sample"))
+    assert all(command in text for command in ("curate", "segment", "inspect", "recipe", "sample"))
 
 
 def test_recipe_is_what_curate_runs(films):
