@@ -116,7 +116,7 @@ def ablation_row(features: str, seams: Seams, score: Floats, whole: Floats, thre
 
 def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tuple[float, ...] = (0, 0.5, 0.8, 0.9, 1)) -> list[dict[str, Any]]:
     """Return the accuracy in bands of the label's confidence: it rises with it where labels are noisy."""
-    band = np.clip(np.searchsorted(edges, seams.confidence, side="right") - 1, 0, len(edges) - 2)
+    band = np.clip(np.searchsorted(np.array(edges, np.float32), seams.confidence, side="right") - 1, 0, len(edges) - 2)
     right = (score >= np.float32(threshold)) == (seams.same == 1)
     rows = []
     for number, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
@@ -129,7 +129,7 @@ def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tu
 def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[dict[str, float | None]]:
     """Return, for thresholds, the turns that hold more than one speaker and the speakers' runs that are cut.
 
-    Turns and runs are those of stretches of seams with known labels; an unknown seam ends both. A run is what a speaker says until another one speaks, and
+    Turns and runs are of stretches of seams with known labels; an unknown seam ends both. A run is what a speaker says until another one speaks, and
     is cut if a turn begins within it.
 
     Args:

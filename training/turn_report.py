@@ -7,7 +7,7 @@ measures scorers that the package has, on documents that `turn_data.py` labelled
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,7 @@ import numpy as np
 import pyarrow as pa
 from turn_metrics import by_confidence, compare, measure
 from turn_pictures import draw
-from turn_seams import Floats, Seams, read_labelled
-
-from edos_dataset.segmentation.turns import load_scorer
+from turn_seams import Floats, Seams, read_labelled, score_with
 
 Row = Mapping[str, Any]
 
@@ -180,11 +178,6 @@ def _baselines(scorers: Sequence[Row]) -> str:
     """Return the baselines below the table of scorers; they are the same for all, which are measured on the same seams."""
     rows = [{"scorer": name.replace("_", " "), **values} for name, values in scorers[0]["baselines"].items()] if scorers else []
     return "\n" + _table(rows, (("scorer", "baseline", str), ("accuracy", "accuracy %", percent), *F1)) if rows else ""
-
-
-def score_with(names: Iterable[str], table: pa.Table) -> dict[str, Floats]:
-    """Return the scores of the package's scorers of these names: float32 [sentences], NaN for the first of each document."""
-    return {name: np.asarray(load_scorer(name).same_turn(table), np.float32) for name in names}
 
 
 def assess(title: str, table: pa.Table, scores: Mapping[str, Floats], thresholds: Mapping[str, float], seed: int = 0) -> Results:

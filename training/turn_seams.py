@@ -1,6 +1,6 @@
 """Labelled documents, and the seams between their sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.schema import SENTENCES, unnest
+from edos_dataset.segmentation.turns import load_scorer
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -35,6 +36,11 @@ def read_labelled(paths: Sequence[Path]) -> pa.Table:
             raise ValueError(f"{path} has no column {missing[0]!r}: give documents with labelled seams, as training/turn_data.py writes them")
         tables.append(table.select([*SENTENCES.names, *LABELS]))
     return pa.concat_tables(tables, promote_options="default")
+
+
+def score_with(names: Iterable[str], table: pa.Table) -> dict[str, Floats]:
+    """Return the scores of the package's scorers of these names: float32 [sentences], NaN for the first of each document."""
+    return {name: np.asarray(load_scorer(name).same_turn(table), np.float32) for name in names}
 
 
 @dataclass(frozen=True)
