@@ -1,0 +1,104 @@
+"""The paper's learner of turns: a linear support vector machine over hashed features, their products among them (EDOS, Section 3.1).
+
+Weights are whole numbers of 8 bits, so that a sum of them is exact: a score depends on no order of addition, no batch and no machine.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from safetensors import safe_open
+from safetensors.numpy import save
+
+from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, products, read_seams
+
+_CHUNK = 2048  # seams at a time: what is in work stays in the processor's cache
+_FILE = "svm.safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class SvmScorer:
+    """Score by P(same turn) = 1 / (1 + exp(-(slope * sum of the weights + bias))).
+
+    Attributes:
+        weights: int8 [2 ** settings.bits].
+        slope: of the calibration; it also undoes the scale of the weights.
+        bias: of the calibration.
+        settings: the features.
+        languages: what it was trained on, ISO 639-1.
+        record: how it was made: data, metrics, licences.
+    """
+
+    weights: npt.NDArray[np.int8]
+    slope: float
+    bias: float
+    settings: FeatureSettings
+    languages: tuple[str, ...]
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse weights that don't go with the settings."""
+        if self.weights.shape != (1 << self.settings.bits,) or self.weights.dtype != np.int8:
+            raise ValueError(
+                f"the weights must be int8 [{1 << self.settings.bits}] for {self.settings.bits} bits, got {self.weights.dtype} {self.weights.shape}"
+            )
+
+    @property
+    def identity(self) -> str:
+        """Digest (16 hex digits) of all that decides a score, for fingerprints."""
+        return hashlib.sha256(self._bytes()).hexdigest()[:16]
+
+    def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
+        """Score every sentence of some documents; see TurnScorer."""
+        seams = read_seams(table, self.settings)
+        scores = (1 / (1 + np.exp(-(self.slope * self.margins(seams) + self.bias)))).astype(np.float32)
+        scores[seams.first] = np.nan
+        return scores
+
+    def margins(self, seams: Seams) -> npt.NDArray[np.int64]:
+        """Return the sums of the weights of every seam, [sentences]; 0 for the first of a document."""
+        weights = self.weights.astype(np.int16)
+        sums = np.zeros(len(seams.first), np.int64)
+        chosen = np.flatnonzero(~seams.first)
+        for start in range(0, len(chosen), _CHUNK):
+            rows = chosen[start : start + _CHUNK]
+            for codes, offsets in products(seams, self.settings, rows):
+                found = weights.take(codes).sum(axis=0, dtype=np.int16)  # exact: at most 258 weights of a seam or gram at a time
+                if offsets is None:
+                    sums[rows] += found
+                else:
+                    totals = np.r_[0, np.cumsum(found, dtype=np.int64)]
+                    sums[rows] += totals[offsets[1:]] - totals[offsets[:-1]]
+        return sums
+
+    def save(self, folder: str | Path) -> None:
+        """Write `svm.safetensors` and `record.json` into a folder, made if needed."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _FILE).write_bytes(self._bytes())
+        (folder / "record.json").write_text(json.dumps(self.record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "SvmScorer":
+        """Load what `save` wrote.
+
+        Raises:
+            FileNotFoundError: the folder holds no such scorer.
+        """
+        folder = Path(folder)
+        if not (folder / _FILE).is_file():
+            raise FileNotFoundError(f"no turn scorer in {str(folder)!r}: expected a folder with {_FILE} and record.json")
+        with safe_open(folder / _FILE, framework="np") as file:
+            weights, facts = file.get_tensor("weights"), json.loads(file.metadata()["scorer"])
+        settings = FeatureSettings(**{name: tuple(value) if isinstance(value, list) else value for name, value in facts["settings"].items()})
+        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+        return cls(weights, facts["slope"], facts["bias"], settings, tuple(facts["languages"]), record)
+
+    def _bytes(self) -> bytes:
+        facts = {"slope": self.slope, "bias": self.bias, "settings": asdict(self.settings), "languages": self.languages}
+        return save({"weights": self.weights}, {"scorer": json.dumps(facts, sort_keys=True)})

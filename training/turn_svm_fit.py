@@ -1,0 +1,122 @@
+"""The linear SVM of turn borders: hinge loss over hashed features, learned by averaged stochastic gradient descent, then calibrated and rounded to 8 bits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+from edos_dataset.schema import unnest
+from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, products, read_seams
+from edos_dataset.segmentation.turn_svm import SvmScorer
+
+CHUNK = 4096
+"""Seams whose features lie in memory at a time: about 40 MB of the full quadratic ones."""
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How to learn.
+
+    Args:
+        features: what to learn from; its genres are found in the data.
+        alpha: weight of the L2 penalty.
+        rate: step of the gradient descent, constant.
+        epochs: passes over the data.
+        held_out: every n-th document is kept for the calibration.
+        seed: of the order of the seams.
+        languages: what the data are in, ISO 639-1.
+    """
+
+    features: FeatureSettings = field(default_factory=FeatureSettings)
+    alpha: float = 1e-6
+    rate: float = 1e-3
+    epochs: int = 3
+    held_out: int = 10
+    seed: int = 0
+    languages: tuple[str, ...] = ("en",)
+
+
+def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitSettings) -> SvmScorer:
+    """Learn a scorer from labelled documents.
+
+    Args:
+        table: SENTENCES with `same_turn` (1, 0, or -1 for not known) and `label_confidence` (0 to 1, the weight of a seam) beside the sentences.
+        seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
+        settings: how.
+
+    Raises:
+        ValueError: the chosen seams are not of both classes.
+    """
+    features = replace(settings.features, genres=_genres(table))
+    seams = read_seams(table, features)
+    label = table["same_turn"].combine_chunks().flatten().to_numpy()
+    weight = table["label_confidence"].combine_chunks().flatten().to_numpy()
+    usable = seams_chosen & (label >= 0) & ~seams.first & (weight > 0)
+    lengths = np.diff(unnest(table, "sentences")[1])
+    kept = np.repeat(np.arange(table.num_rows) % settings.held_out == 0, lengths)
+    if len(np.unique(label[usable & ~kept])) < 2:
+        raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
+    raw = _descend(seams, label, weight, np.flatnonzero(usable & ~kept), settings)
+    scorer = _rounded(raw, features, settings.languages)
+    sums = scorer.margins(seams)[usable & kept]
+    slope, bias = _platt(sums, label[usable & kept], weight[usable & kept])
+    return replace(scorer, slope=slope, bias=bias)
+
+
+def _genres(table: pa.Table) -> tuple[str, ...]:
+    return tuple(sorted({genre for source in table["source"].to_pylist() for genre in source["genres"] or ()}))
+
+
+def _descend(seams: Seams, label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64], settings: FitSettings) -> SGDClassifier:
+    learner = SGDClassifier(
+        loss="hinge", alpha=settings.alpha, learning_rate="constant", eta0=settings.rate, average=True, random_state=settings.seed, shuffle=True
+    )
+    generator = np.random.default_rng(settings.seed)
+    for _ in range(settings.epochs):
+        for rows in _shuffled_chunks(chosen, generator):
+            learner.partial_fit(feature_rows(seams, settings.features, rows), label[rows], classes=[0, 1], sample_weight=weight[rows])
+    return learner
+
+
+def _shuffled_chunks(chosen: npt.NDArray[np.int64], generator: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+    pieces = np.array_split(chosen, max(len(chosen) // 256, 1))  # runs of neighbours are cheap to cut out; many of them mixed are a fair chunk
+    order = generator.permutation(len(pieces))
+    for start in range(0, len(order), CHUNK // 256):
+        yield np.sort(np.concatenate([pieces[piece] for piece in order[start : start + CHUNK // 256]]))
+
+
+def feature_rows(seams: Seams, settings: FeatureSettings, rows: npt.NDArray[np.int64]) -> csr_matrix:
+    """Return the features of chosen seams (rising), float32 [rows, 2 ** bits]; a feature that occurs twice stands there twice."""
+    blocks = list(products(seams, settings, rows))
+    counts = sum(np.full(len(rows), len(codes)) if offsets is None else len(codes) * np.diff(offsets) for codes, offsets in blocks)
+    starts = np.r_[0, np.cumsum(counts)]
+    indices = np.empty(starts[-1], np.int32)
+    place = starts[:-1].copy()
+    for codes, offsets in blocks:
+        if offsets is None:
+            indices[place + np.arange(len(codes))[:, None]] = codes
+            place += len(codes)
+        else:
+            sizes = np.diff(offsets)
+            inner = np.arange(offsets[-1]) + np.repeat(place - offsets[:-1], sizes)
+            indices[inner + np.arange(len(codes))[:, None] * np.repeat(sizes, sizes)] = codes
+            place += len(codes) * sizes
+    return csr_matrix((np.ones(len(indices), np.float32), indices, starts), shape=(len(rows), 1 << settings.bits))
+
+
+def _rounded(learner: SGDClassifier, features: FeatureSettings, languages: tuple[str, ...]) -> SvmScorer:
+    """Return the learned weights as whole numbers, -127 to 127."""
+    raw = learner.coef_.ravel()
+    step = np.abs(raw).max() / 127
+    return SvmScorer(np.rint(raw / step).astype(np.int8), float(step), float(learner.intercept_[0]), features, languages)
+
+
+def _platt(sums: npt.NDArray[np.int64], label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32]) -> tuple[float, float]:
+    """Return slope and bias of the logistic curve through the held-out margins (Platt, 1999)."""
+    scale = float(np.abs(sums).mean()) or 1.0
+    curve = LogisticRegression(C=1e6).fit(sums[:, None] / scale, label, sample_weight=weight)
+    return float(curve.coef_[0, 0] / scale), float(curve.intercept_[0])
