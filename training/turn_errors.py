@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from turn_seams import Bools, Floats, Ints, Seams, read_labelled, score_with
+from turn_seams import Floats, Ints, Seams, read_labelled, score_with
 
 from edos_dataset.schema import unnest
 
@@ -34,7 +34,7 @@ SIGNS = {1: "=", 0: "|", -1: "?"}
 Z = 1.959964  # of the normal distribution, for 95 %
 
 
-def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, seed: int = 0, confident: bool = False, among: Bools | None = None) -> Ints:
+def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, seed: int = 0, confident: bool = False) -> Ints:
     """Choose errors to look at.
 
     Args:
@@ -44,13 +44,12 @@ def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, se
         count: errors at most.
         seed: of the choice.
         confident: take those whose score is farthest from the threshold, not any.
-        among: bool [n], choose only from these.
 
     Returns:
         Positions of the seams: at random in an order of their own, of which any part is a sample too; the most confident first.
     """
     wrong = seams.known() & ((score >= np.float32(threshold)) != (seams.same == 1))
-    errors: Ints = np.flatnonzero(wrong if among is None else wrong & among)
+    errors: Ints = np.flatnonzero(wrong)
     if confident:
         return errors[np.argsort(-np.abs(score[errors] - threshold), kind="stable")][:count]
     return np.random.default_rng(seed).permutation(errors)[:count]
@@ -174,6 +173,7 @@ def main() -> None:
     show.add_argument("documents", type=Path, nargs="+", help="Parquet files of labelled documents")
     show.add_argument("--scorer", required=True, help="name of a scorer in the package")
     show.add_argument("--threshold", type=float, default=0.5, help="a turn begins where the score is below it (default: 0.5)")
+    show.add_argument("--confidence", type=float, default=0.0, help="labels that are less sure are left out (default: 0)")
     show.add_argument("--count", type=int, default=100, help="errors (default: 100)")
     show.add_argument("--seed", type=int, default=0, help="of the choice (default: 0)")
     show.add_argument("--confident", action="store_true", help="the errors farthest from the threshold, not any")
@@ -186,7 +186,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(summarise(read_classes(args.classes), args.accuracy), indent=1) + "\n")
         return
     table = read_labelled(args.documents)
-    seams, score = Seams.of(table), score_with([args.scorer], table)[args.scorer]
+    seams, score = Seams.of(table).at_least(args.confidence), score_with([args.scorer], table)[args.scorer]
     positions = pick_errors(seams, score, args.threshold, args.count, seed=args.seed, confident=args.confident)
     write_errors(args.out, table, seams, score, positions)
 

@@ -180,7 +180,7 @@ def _baselines(scorers: Sequence[Row]) -> str:
     return "\n" + _table(rows, (("scorer", "baseline", str), ("accuracy", "accuracy %", percent), *F1)) if rows else ""
 
 
-def assess(title: str, table: pa.Table, scores: Mapping[str, Floats], thresholds: Mapping[str, float], seed: int = 0) -> Results:
+def assess(title: str, table: pa.Table, scores: Mapping[str, Floats], thresholds: Mapping[str, float], *, least: float = 0.0, seed: int = 0) -> Results:
     """Measure scorers on labelled documents: on all, on those of each corpus, and the first scorer against each other one.
 
     Args:
@@ -188,15 +188,16 @@ def assess(title: str, table: pa.Table, scores: Mapping[str, Floats], thresholds
         table: documents as `read_labelled` returns them.
         scores: name of a scorer → float32 [sentences].
         thresholds: name of a scorer → its threshold.
+        least: confidence below which a label counts as unknown, 0 to 1.
         seed: of the intervals.
     """
-    seams = Seams.of(table)
+    seams = Seams.of(table).at_least(least)
     corpus = np.asarray(table["corpus"].to_pylist())[seams.group]
     rows = {source: corpus == source for source in dict.fromkeys(table["corpus"].to_pylist())}
     first, *others = scores
     return Results(
         title,
-        facts={"seed of the intervals": seed, "documents": table.num_rows, "sentences": len(seams), "seams without label": int((~seams.known()).sum())},
+        facts={"seed of the intervals": seed, "least confidence": least, "sentences": len(seams), "seams without label": int((~seams.known()).sum())},
         scorers={name: measure(seams, score, thresholds[name], seed=seed) for name, score in scores.items()},
         sources={name: {source: measure(seams[of], score[of], thresholds[name], seed=seed) for source, of in rows.items()} for name, score in scores.items()},
         comparisons=[
@@ -213,11 +214,12 @@ def main() -> None:
     parser.add_argument("documents", type=Path, nargs="+", help="Parquet files of labelled documents")
     parser.add_argument("--scorer", action="append", required=True, help="name of a scorer in the package; give several to compare the first with the others")
     parser.add_argument("--threshold", type=float, default=0.5, help="a turn begins where the score is below it (default: 0.5)")
+    parser.add_argument("--confidence", type=float, default=0.0, help="labels that are less sure are left out (default: 0)")
     parser.add_argument("--seed", type=int, default=0, help="of the intervals (default: 0)")
     parser.add_argument("--out", type=Path, required=True, help="folder of the report")
     args = parser.parse_args()
     table = read_labelled(args.documents)
-    results = assess("Turns", table, score_with(args.scorer, table), dict.fromkeys(args.scorer, args.threshold), args.seed)
+    results = assess("Turns", table, score_with(args.scorer, table), dict.fromkeys(args.scorer, args.threshold), least=args.confidence, seed=args.seed)
     write_report(args.out, results)
 
 

@@ -72,7 +72,11 @@ class Seams:
         """Return how many seams there are, labelled or not."""
         return len(self.same)
 
-    def known(self, least: float = 0.0) -> Bools:
-        """Return which seams have a label of at least this confidence."""
-        found: Bools = (self.same != UNKNOWN) & (self.confidence >= least)
+    def known(self) -> Bools:
+        """Return which seams have a label."""
+        found: Bools = self.same != UNKNOWN
         return found
+
+    def at_least(self, confidence: float) -> "Seams":
+        """Return the same seams, of which those whose label is less sure than this are unknown."""
+        return Seams(np.where(self.confidence >= np.float32(confidence), self.same, UNKNOWN).astype(np.int8), self.group, self.confidence)

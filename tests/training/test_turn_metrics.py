@@ -170,7 +170,7 @@ def test_labelled_documents_are_read_in_order(tmp_path):
     assert found.same.tolist() == [-1, 1, -1, 0, 1, -1, 0]
     assert found.group.tolist() == [0, 0, 1, 1, 1, 2, 2]
     assert found.confidence.tolist() == [0, 1, 0, 0.5, 0.25, 0, 0.75]
-    assert found.known(0.5).tolist() == [False, True, False, True, False, False, True]
+    assert found.at_least(0.5).known().tolist() == [False, True, False, True, False, False, True]
     pq.write_table(labelled([[-1]], [[0]]).drop_columns("corpus"), tmp_path / "c.parquet")
     with pytest.raises(ValueError, match="c.parquet has no column 'corpus'"):
         seams_module.read_labelled([tmp_path / "c.parquet"])

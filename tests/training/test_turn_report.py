@@ -100,6 +100,8 @@ def test_first_scorer_is_compared_with_the_others(documents):
     same = table["same_turn"].combine_chunks().flatten().to_numpy()
     scores = {"right": (same == 1).astype(np.float32), "wrong": (same != 1).astype(np.float32)}
     found = report.assess("t", table, scores, {"right": 0.5, "wrong": 0.5})
+    with pytest.raises(ValueError, match="none of the 15 seams has a label"):
+        report.assess("t", table, scores, {"right": 0.5, "wrong": 0.5}, least=1.01)
     (row,) = found.comparisons
     assert (row["first"], row["second"], row["accuracy_difference"], row["only_first_right"]) == ("right", "wrong", 1, 12)
     assert "| right | wrong | 100.0 | [100.0, 100.0] |" in report.render(found, {})
