@@ -1,0 +1,64 @@
+"""Words as numbers, so that two spellings of one word are one: "Dr" and "Doctor", "gonna" and "going to", "21" and "twenty-one", "don't" and "do not"."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+_SPELLINGS = {
+    "gonna": "going to", "wanna": "want to", "gotta": "got to", "kinda": "kind of", "sorta": "sort of", "outta": "out of", "lemme": "let me",
+    "gimme": "give me", "dunno": "do not know", "cause": "because", "cuz": "because", "em": "them", "til": "until", "till": "until", "ya": "you",
+    "y'all": "you all", "ma'am": "madam", "c'mon": "come on", "ok": "okay", "yeah": "yes", "yep": "yes", "yup": "yes", "dr": "doctor", "mr": "mister",
+    "mrs": "missus", "prof": "professor", "sgt": "sergeant", "lt": "lieutenant", "vs": "versus", "alright": "all right", "cannot": "can not",
+    "won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "&": "and", "%": "percent", "um": "uh", "er": "uh", "erm": "uh",
+    "ah": "oh", "mum": "mom",
+}  # fmt: skip
+_ENDINGS = {"n't": "not", "'m": "am", "'re": "are", "'ll": "will", "'ve": "have", "'s": "is", "'d": "would"}
+_UNITS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen",
+    "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORD = re.compile(r"\n|[^\W_]+(?:'[^\W_]+)*(?:(?<=in)')?|[&%]")
+_CONTRACTED = re.compile(r"(.+?)(n't|'m|'re|'ll|'ve|'s|'d)$")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_BREAK = "\n"
+
+
+def number_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Number the words of all texts.
+
+    Args:
+        texts: any texts.
+
+    Returns:
+        int64 [words], the number of each word, from 0 without gaps, the same for all spellings of one word; and int64 [words], the index of its text.
+    """
+    whole = unicodedata.normalize("NFKD", _BREAK.join(text.replace(_BREAK, " ") for text in texts))
+    words = pa.array(_WORD.findall(_ACCENTS.sub("", whole).casefold().translate({ord("’"): "'", ord("‘"): "'"})), pa.string()).dictionary_encode()
+    spelled = [_spell(word) for word in words.dictionary.to_pylist()]
+    known: dict[str, int] = {}
+    flat = np.array([known.setdefault(part, len(known)) for parts in spelled for part in parts], np.int64)
+    lengths = np.array([len(parts) for parts in spelled], np.int64)
+    forms = words.indices.to_numpy()
+    counts = lengths[forms]
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers = flat[np.repeat((np.cumsum(lengths) - lengths)[forms], counts) + within]
+    breaks = numbers == known.get(_BREAK, -1)
+    _, numbers = np.unique(numbers[~breaks], return_inverse=True)
+    return numbers, np.cumsum(breaks)[~breaks]
+
+
+def _spell(word: str) -> list[str]:
+    """Return the words that a written word stands for."""
+    if word in _SPELLINGS:
+        return _SPELLINGS[word].split()
+    if word.isascii() and word.isdecimal() and len(word) <= 2:
+        number = int(word)
+        return [_UNITS[number]] if number < len(_UNITS) else [_TENS[number // 10 - 2], *_UNITS[number % 10 : number % 10 + 1] * (number % 10 > 0)]
+    if word.endswith("in'"):
+        return [word[:-1] + "g"]
+    parts = _CONTRACTED.match(word)
+    return [*_spell(parts[1]), _ENDINGS[parts[2]]] if parts else [word]
