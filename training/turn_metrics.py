@@ -129,8 +129,7 @@ def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tu
 def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[dict[str, float | None]]:
     """Return, for thresholds, the turns that hold more than one speaker and the speakers' runs that are cut.
 
-    Turns and runs are of stretches of seams with known labels; an unknown seam ends both. A run is what a speaker says until another one speaks, and
-    is cut if a turn begins within it.
+    An unknown seam ends a turn and a run. A run is what a speaker says until another one speaks; it is cut if a turn begins within it.
 
     Args:
         seams: labelled seams of whole documents.

@@ -79,7 +79,7 @@ def _reliability(axes: "Axes", scorers: Mapping[str, Row]) -> None:
         scores, shares = [entry["score"] for entry in bins], [entry["same"] for entry in bins]
         axes.plot(scores, shares, **_style(number), linewidth=1, label=f"{name} (ECE {row['ece']:.3f})")
         axes.scatter(scores, shares, sizes, color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)])
-    axes.set(xlabel="Score: probability of the same turn", ylabel="Share of seams within a turn", xlim=(0, 1), ylim=(0, 1))
+    axes.set(xlabel="Score: probability of the same turn", ylabel="Share of seams within a turn", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     axes.set_title("Calibration (area of a marker: seams in its bin)", fontsize=11)
     axes.legend(loc="upper left", frameon=False)
 
