@@ -1,0 +1,134 @@
+"""How well a silence tells that a scene ends: subtitles beside the scenes of their scripts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.schema import unnest
+from edos_dataset.segmentation.alignment import align, find_scripts
+from edos_dataset.sources.encodings import decode
+from edos_dataset.sources.scripts import Speech, read_script
+
+LEAST_SHARED = 0.3
+"""Share of a film's phrases that its script must have; a film and its own share about half, others less than 0.05."""
+
+TRUSTED = 0.5
+"""Least confidence of an aligned sentence whose scene is taken as known."""
+
+FARTHEST = 8
+"""Sentences, at most, from one with a known scene to the next, that a scene break is looked for between."""
+
+
+@dataclass(frozen=True)
+class Silences:
+    """The silences of one film, in seconds, each against the scenes of the script.
+
+    Attributes:
+        at_breaks: [breaks] the longest one between the last sentence known to be in a scene and the first in a later one.
+        within: [seams] those between adjacent sentences of one scene.
+        unplaced: breaks that are left out: no time is known there, or the sentences around them are not aligned.
+    """
+
+    at_breaks: np.ndarray
+    within: np.ndarray
+    unplaced: int
+
+
+def silences_of_films(table: pa.Table, scripts: Path) -> list[Silences]:
+    """Find the script of each film and hold the film's silences against its scenes.
+
+    Args:
+        table: SENTENCES.
+        scripts: folder of texts as `read_script` reads them; files without any speech are passed over.
+
+    Returns:
+        One entry for each film that has a script there.
+
+    Raises:
+        ValueError: no film has.
+    """
+    speeches = _read_scripts(scripts)
+    sentences, offsets = unnest(table, "sentences")
+    films = [sentences.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    chosen, shared = find_scripts([film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in speeches])
+    found = [measure_film(film, speeches[script]) for film, script, share in zip(films, chosen, shared, strict=True) if share >= LEAST_SHARED]
+    if not found:
+        raise ValueError(f"none of the {len(films)} films shares its words with any of the {len(speeches)} scripts in {scripts}")
+    return found
+
+
+def _read_scripts(folder: Path) -> list[list[Speech]]:
+    scripts = []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        try:
+            scripts.append(read_script(decode(path.read_bytes(), None, "en")[0]))
+        except ValueError:
+            continue
+    return scripts
+
+
+def measure_film(sentences: pa.StructArray, speeches: Sequence[Speech]) -> Silences:
+    """Hold the silences of a film against the scenes of its script.
+
+    Args:
+        sentences: structs of schema.LINE.
+        speeches: of the script.
+    """
+    alignment = align(sentences.field("text").to_pylist(), [speech.text for speech in speeches])
+    scenes = np.array([speech.scene for speech in speeches])
+    known = np.flatnonzero((alignment.speech >= 0) & (alignment.confidence >= TRUSTED))
+    if len(known) < 2:
+        return Silences(np.zeros(0), np.zeros(0), int(np.ptp(scenes)))
+    start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
+    silence = np.r_[np.nan, start[1:] - end[:-1]][: known[-1] + 1]
+    changed = scenes[alignment.speech[known[1:]]] > scenes[alignment.last_speech[known[:-1]]]
+    longest = np.fmax.reduceat(silence, known[:-1] + 1)  # from one known sentence to the next
+    at_breaks = longest[changed & (np.diff(known) <= FARTHEST)]
+    at_breaks = at_breaks[~np.isnan(at_breaks)]
+    within = silence[known[0] + 1 :][~np.repeat(changed, np.diff(known))]
+    return Silences(at_breaks, within[~np.isnan(within)], int(np.ptp(scenes)) - len(at_breaks))
+
+
+def judge_thresholds(films: Sequence[Silences], thresholds: Sequence[float], seed: int = 0, samples: int = 1000) -> dict[str, Any]:
+    """Judge "a silence longer than this ends a scene" at each threshold.
+
+    Args:
+        films: their silences.
+        thresholds: seconds.
+        seed: of the bootstrap over films, which says how sure the best threshold is.
+        samples: of the bootstrap.
+
+    Returns:
+        `films`, `scene_breaks`, `unplaced_breaks` and `seams_within_scenes`: how many; `thresholds`: rows of `seconds`, `precision` (1 less the share of cuts
+        inside a scene), `recall` (share of scene breaks cut), `f1`, and `cuts_a_film`; `best`: the row of the best F1, and `best_interval`, in which the best
+        threshold of 95 % of the samples lies.
+    """
+    limits = np.asarray(thresholds)[:, None]
+    right = np.array([(film.at_breaks > limits).sum(1) for film in films], float)  # [films, thresholds]
+    wrong = np.array([(film.within > limits).sum(1) for film in films], float)
+    breaks = np.array([len(film.at_breaks) for film in films], float)
+    precision, recall, f1 = _scores(right.sum(0), wrong.sum(0), breaks.sum())
+    picks = np.random.default_rng(seed).integers(len(films), size=(samples, len(films)))
+    best = [float(thresholds[int(_scores(right[pick].sum(0), wrong[pick].sum(0), breaks[pick].sum())[2].argmax())]) for pick in picks]
+    columns = zip(thresholds, precision, recall, f1, (right + wrong).mean(0), strict=True)
+    names = ("seconds", "precision", "recall", "f1", "cuts_a_film")
+    rows = [dict(zip(names, (round(float(value), 4) for value in row), strict=True)) for row in columns]
+    return {
+        "films": len(films),
+        "scene_breaks": int(breaks.sum()),
+        "unplaced_breaks": sum(film.unplaced for film in films),
+        "seams_within_scenes": sum(len(film.within) for film in films),
+        "thresholds": rows,
+        "best": rows[int(f1.argmax())],
+        "best_interval": np.quantile(best, [0.025, 0.975]).tolist(),
+    }
+
+
+def _scores(right: np.ndarray, wrong: np.ndarray, breaks: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return precision, recall and F1; where nothing is cut the precision is 1."""
+    precision = np.where(right + wrong > 0, right / np.maximum(right + wrong, 1), 1.0)
+    return precision, right / max(breaks, 1), 2 * right / np.maximum(right + wrong + breaks, 1)
