@@ -1,0 +1,241 @@
+"""How much of real subtitles the alignment with scripts labels, how well, and how fast.
+
+    python evaluation/alignment.py DATA_DIR --seed 1 --sample seams.txt
+
+reads `frasier/subtitles` with the transcripts in `frasier/scripts`, and `noisy_srt/friends` with the speakers of `sitcom_speakers/Friends.*.merged`. Writes
+evaluation/alignment.json, and to the sample 200 random labelled seams of Frasier with both sides, to be checked by hand; what is found goes into the JSON
+under "checked_by_hand", which this script leaves as it is.
+
+The dashes of the subtitles, which the alignment does not see, are a second opinion: a dash inside a block is a new turn; where other blocks have dashes, a
+block without any is one turn. They err too, so the shares of agreement are lower bounds.
+"""
+
+import argparse
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from difflib import SequenceMatcher
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.cleaning.lines import CleanLines
+from edos_dataset.pipeline import split_rejects
+from edos_dataset.schema import flags, unnest
+from edos_dataset.segmentation.alignment import Alignment, align, find_scripts, seam_labels
+from edos_dataset.segmentation.sentences import SplitSentences
+from edos_dataset.sources.encodings import decode
+from edos_dataset.sources.films import ReadFilms
+from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.scripts import Speech, read_script
+from edos_dataset.sources.speakers import read_cues, unify_names
+
+THRESHOLDS = (0.01, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 0.98)
+RECOMMENDED = 0.5
+LEAST_SHARED = 0.2
+_MOST_INSIDE = 0.02  # share of a file's seams that dashes part inside blocks, below which the file means nothing by leaving them out
+
+
+@dataclass(frozen=True)
+class Film:
+    """A subtitle file and its script, aligned.
+
+    Attributes:
+        file: id of the document.
+        script: name of the script.
+        sentences: structs of LINE.
+        speeches: of the script.
+        alignment: of the sentences with the speeches.
+        same: labels of the seams as `seam_labels` gives them.
+        confidence: of the labels.
+        seconds: of a processor that the alignment took.
+    """
+
+    file: str
+    script: str
+    sentences: pa.StructArray
+    speeches: Sequence[Speech]
+    alignment: Alignment
+    same: np.ndarray
+    confidence: np.ndarray
+    seconds: float
+
+
+def read_sentences(folder: Path) -> tuple[list[str], list[pa.StructArray]]:
+    """Read the subtitles below a folder as a run does; return the ids and the sentences (structs of LINE) of the documents."""
+    table = find_films([folder], "en").films
+    for stage in (ReadFilms(), CleanLines(), SplitSentences()):
+        table, _ = split_rejects(stage(table))
+    flat, offsets = unnest(table, "sentences")
+    return table["document_id"].to_pylist(), [flat.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
+def read_transcripts(folder: Path) -> dict[str, list[Speech]]:
+    """Read all scripts of a folder."""
+    return {path.stem: read_script(_read_text(path)) for path in sorted(folder.glob("*.txt"))}
+
+
+def read_cue_speeches(paths: Sequence[Path]) -> dict[str, list[Speech]]:
+    """Join the cues of one speaker in a row to speeches; a speaker that nobody knows is named "?"."""
+    films = {path.stem: read_cues(_read_text(path)).cues for path in paths}
+    people = unify_names(Counter(cue.speaker for cues in films.values() for cue in cues if cue.speaker))
+    return {
+        name: [
+            Speech(people.get(speaker or "") or "?", " ".join(line for cue in said for line in cue.lines), 0, 0)
+            for speaker, said in groupby(cues, key=lambda cue: cue.speaker)
+        ]
+        for name, cues in films.items()
+    }
+
+
+def _read_text(path: Path) -> str:
+    return decode(path.read_bytes(), None, "en")[0]
+
+
+def align_show(folder: Path, scripts: Mapping[str, Sequence[Speech]]) -> tuple[list[Film], dict[str, Any]]:
+    """Align every file below a folder with its script; return the films, and what is to be said of the pairing.
+
+    Of several files with one script only the one that shares most with it counts.
+    """
+    ids, documents = read_sentences(folder)
+    texts = [document.field("text").to_pylist() for document in documents]
+    chosen, shared = find_scripts(texts, [[speech.text for speech in script] for script in scripts.values()])
+    names = [list(scripts)[index] for index in chosen]
+    films = []
+    best = {names[index]: index for index in np.argsort(shared, kind="stable") if shared[index] >= LEAST_SHARED}
+    for name, index in sorted(best.items()):
+        speeches = scripts[name]
+        began = time.process_time()
+        alignment = align(texts[index], [speech.text for speech in speeches])
+        seconds = time.process_time() - began
+        same, confidence = seam_labels(alignment, [speech.speaker for speech in speeches], [speech.scene for speech in speeches])
+        unknown = np.array([speech.speaker == "?" for speech in speeches])
+        same[unknown[alignment.speech] | np.r_[False, unknown[alignment.last_speech[:-1]]]] = -1
+        films.append(Film(ids[index], name, documents[index], speeches, alignment, same, np.where(same < 0, 0, confidence), seconds))
+    pairing = {
+        "files": len(ids),
+        "scripts": len(scripts),
+        "pairs": len(films),
+        "without_script": [f"{file} ({share:.2f} of {name})" for file, name, share in zip(ids, names, shared, strict=True) if share < LEAST_SHARED],
+        "copies": sorted(f"{ids[index]} = {name}" for index, name in enumerate(names) if shared[index] >= LEAST_SHARED and best[name] != index),
+        "misnumbered": sorted(f"{ids[index]} = {name}" for name, index in best.items() if _episode(ids[index]) != _episode(name)),
+        "least_shared": round(float(min(shared[list(best.values())], default=0)), 3),
+    }
+    return films, pairing
+
+
+def _episode(name: str) -> tuple[int, ...]:
+    """Return season and episode by the last two numbers of 01/Episode_3, 0103, or S01E03."""
+    named = re.search(r"s(\d+)e(\d+)", name.lower())
+    digits = named.groups() if named else re.findall(r"\d+", name if "/" in name else f"{name[:2]} {name[2:]}")[-2:]
+    return tuple(map(int, digits))
+
+
+def measure(films: Sequence[Film]) -> dict[str, Any]:
+    """Return coverage, agreement with the dashes, and speed."""
+    same, confidence = (np.concatenate([getattr(film, name)[1:] for film in films]) for name in ("same", "confidence"))
+    parted, joined = (np.concatenate([flags_of[1:] for flags_of in column]) for column in zip(*map(_by_dashes, films), strict=True))
+    aligned = np.concatenate([film.alignment.speech >= 0 for film in films])
+    seconds = np.array([film.seconds for film in films])
+    rows = []
+    for least in THRESHOLDS:
+        sure = confidence >= least
+        row = {"confidence": least, "labelled": sure.mean(), "new_turn": (same[sure] == 0).mean()}
+        row |= {"dash_agrees": (same[sure & parted] == 0).mean(), "no_dash_agrees": (same[sure & joined] == 1).mean()}
+        rows.append({name: round(float(value), 4) for name, value in row.items()})
+    return {
+        "sentences": len(aligned),
+        "aligned": round(float(aligned.mean()), 4),
+        "seams": len(same),
+        "seams_with_dash": int(parted.sum()),
+        "seams_without": int(joined.sum()),
+        "at": rows,
+        "least_aligned": sorted(f"{(film.alignment.speech >= 0).mean():.2f} {film.file}" for film in films)[:5],
+        "seconds_a_film": {"mean": round(float(seconds.mean()), 3), "most": round(float(seconds.max()), 3)},
+        "sentences_a_second": round(len(aligned) / float(seconds.sum())),
+    }
+
+
+def _by_dashes(film: Film) -> tuple[np.ndarray, np.ndarray]:
+    """Return bool [sentences] twice: that the dashes part a sentence from the one before it, and that they do not though both share a block."""
+    first, last = (film.sentences.field(name).to_numpy() for name in ("first_block", "last_block"))
+    inside = np.r_[False, first[1:] == last[:-1]]
+    parted = inside & flags(film.sentences.field("dash"))
+    dashed = np.isin(first, first[parted])
+    return parted, inside & ~parted & ~dashed & (parted.mean() > _MOST_INSIDE)
+
+
+def time_long_film(films: Sequence[Film], sentences: int = 10_000) -> dict[str, float]:
+    """Time a film as long as several episodes together."""
+    texts: list[str] = []
+    speeches: list[str] = []
+    for film in films:
+        if len(texts) < sentences:
+            texts += film.sentences.field("text").to_pylist()
+            speeches += [speech.text for speech in film.speeches]
+    began = time.process_time()
+    alignment = align(texts, speeches)
+    return {"sentences": len(texts), "seconds": round(time.process_time() - began, 2), "aligned": round(float((alignment.speech >= 0).mean()), 4)}
+
+
+def sample_seams(films: Sequence[Film], count: int, seed: int, least: float) -> str:
+    """Write random labelled seams out with their neighbours and the script's passage."""
+    seams = [(film, int(at)) for film in films for at in np.flatnonzero(film.confidence >= least) if film.same[at] >= 0]
+    chosen = np.random.default_rng(seed).choice(len(seams), min(count, len(seams)), replace=False)
+    return "\n".join(_show_seam(number, *seams[index]) for number, index in enumerate(chosen, 1))
+
+
+def _show_seam(number: int, film: Film, at: int) -> str:
+    texts = film.sentences.field("text").to_pylist()
+    before, after = int(film.alignment.last_speech[at - 1]), int(film.alignment.speech[at])
+    lines = [f"#{number} {film.script} {'SAME' if film.same[at] else 'NEW'} {film.confidence[at]:.2f}"]
+    lines += [f"   {text}" for text in texts[max(at - 2, 0) : at]]
+    lines += [" > " + texts[at], *(f"   {text}" for text in texts[at + 1 : at + 2])]
+    near = f"{texts[at - 1][-60:]} {texts[at][:60]}"
+    lines += [f"        {speech.scene} {speech.speaker}: {_excerpt(speech.text, near)}" for speech in film.speeches[before : after + 1][:4]]
+    return "\n".join(lines)
+
+
+def _excerpt(text: str, near: str, width: int = 110) -> str:
+    """Return the part of a speech that is about the words near the seam."""
+    if len(text) <= 2 * width:
+        return text
+    middle = SequenceMatcher(None, text.lower(), near.lower(), autojunk=False).find_longest_match()
+    begin = max(middle.a + middle.size // 2 - width, 0)
+    return "…" * (begin > 0) + text[begin : begin + 2 * width] + "…" * (begin + 2 * width < len(text))
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sample", type=Path, help="file for the seams to check by hand")
+    parser.add_argument("--least", type=float, default=RECOMMENDED, help="confidence of the seams of the sample")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    result: dict[str, Any] = {"date": date.today().isoformat(), "recommended_confidence": RECOMMENDED}
+    with suppress(OSError, ValueError, KeyError):
+        result["checked_by_hand"] = json.loads(arguments.out.read_text(encoding="utf-8"))["checked_by_hand"]
+    frasier, pairing = align_show(arguments.data_dir / "frasier" / "subtitles", read_transcripts(arguments.data_dir / "frasier" / "scripts"))
+    result["frasier"] = {"pairing": pairing, **measure(frasier)}
+    cues = sorted((arguments.data_dir / "sitcom_speakers").glob("Friends.*.merged"))
+    friends, pairing = align_show(arguments.data_dir / "noisy_srt" / "friends", read_cue_speeches(cues))
+    result["friends"] = {"pairing": pairing, **measure(friends)}
+    result["long_film"] = time_long_film(frasier)
+    arguments.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if arguments.sample:
+        arguments.sample.write_text(sample_seams(frasier, 200, arguments.seed, arguments.least) + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
