@@ -1,245 +1,84 @@
-"""Documents whose sentences are labelled with "same turn" or "new turn": the table, the labels by speakers, the cache. The corpora are in `turn_sources.py`."""
+"""Labelled documents for the turn segmenter: all corpora by name, kept as Parquet.
 
+    python training/turn_data.py DATA_DIR CACHE [CORPUS ...]
+
+The columns are those of `turn_labels.LABELLED`.
+"""
+
+import argparse
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from turn_dialogues import read_dailydialog, read_empathetic_dialogues, read_meld
+from turn_labels import LABELLED
+from turn_sources import read_frasier, read_friends_srt, read_sitcom, read_weak
 
-from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.pipeline import split_rejects
-from edos_dataset.schema import LINE, LINES, READING, SENTENCES, SOURCE, flags, nest, unnest
-from edos_dataset.segmentation.sentences import SplitSentences
-from edos_dataset.sources.speakers import Cue
+from edos_dataset.schema import unnest
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-
-LABELLED = pa.schema(
-    [
-        *SENTENCES,
-        pa.field("same_turn", pa.list_(pa.int8())),  # 1 the speaker of the sentence before goes on, 0 another one begins, -1 unknown or nothing before
-        pa.field("label_confidence", pa.list_(pa.float32())),  # about the probability that the label is right; 0 where it is unknown
-        pa.field("corpus", pa.string()),
-    ]
-)
-"""A labelled document. Where the source has no blocks (`first_block`, `last_block`) or times they are null: unknown, which is neither "same" nor "other"."""
-
-KNOWN = 0.9
-"""Confidence in a label by the speakers of two cues of which nothing is odd."""
-
-_DOUBT = {
-    "spans": 0.5,  # the sentence before or after the seam goes over a change of speakers
-    "missed": 0.5,  # somebody spoke in between by the source, but has no cue: were the words cut, or could the source not place them?
-    "half": 0.9,  # a block was split evenly because it held two speakers, but the source does not say who the second is
-    "named": 0.9,  # the text itself says "NAME:", and it is not whom the source says
-    "far": 0.7,  # many cues since the last name
+CORPORA: dict[str, Callable[[Path], pa.Table]] = {
+    "friends": partial(read_sitcom, show="friends", dashes=False),
+    "the_big_bang_theory": partial(read_sitcom, show="the_big_bang_theory", dashes=False),
+    "frasier": partial(read_frasier, plain=False),
+    "frasier_plain": partial(read_frasier, plain=True),
+    "friends_dashes": partial(read_sitcom, show="friends", dashes=True),
+    "the_big_bang_theory_dashes": partial(read_sitcom, show="the_big_bang_theory", dashes=True),
+    "friends_srt": read_friends_srt,
+    "meld": read_meld,
+    "dailydialog": read_dailydialog,
+    "empathetic_dialogues": read_empathetic_dialogues,
+    "weak": read_weak,
 }
-_FAR = 8
+"""What reads each corpus from the folder of data."""
+
+_EPISODE = re.compile(r"(?P<show>.+)/s(?P<season>\d+)e(?P<episode>\d+)")
 
 
-@dataclass(frozen=True)
-class Script:
-    """A film, episode or dialogue as blocks of cues.
-
-    Attributes:
-        document_id: its name, unique in the corpus.
-        film: key of the film or episode.
-        blocks: the cues of each subtitle block, several where it holds several speakers.
-        dashes: open each cue of a block that holds several by a dash, as subtitles do.
-        breaks: numbers of the cues before which something is missing, so that the seam there is unknown.
-    """
-
-    document_id: str
-    film: str
-    blocks: Sequence[Sequence[Cue]]
-    dashes: bool = False
-    breaks: frozenset[int] = field(default_factory=frozenset)
-
-
-def label_scripts(scripts: Sequence[Script], corpus: str) -> pa.Table:
-    """Split scripts into sentences as a run would, without speakers, and label these by who says the cues.
-
-    A sentence has the speaker of the cue in which it begins and that of the cue in which it ends; the label is about the end of one and the beginning of the
-    next. A name is compared as it stands (`sources.speakers.unify_names` makes variants one); null is nobody known. Where the text itself has evidence, a dash
-    or "NAME:", that overrules the source.
-
-    Returns:
-        LABELLED.
-    """
-    lines, sentences = split_lines(script_lines(scripts))
-    cues = [cue for script in scripts for block in script.blocks for cue in block]
-    first_cue = np.cumsum([0, *(sum(map(len, script.blocks)) for script in scripts)])
-    begins, ends = _cues_of_sentences(scripts, first_cue, lines, sentences)
-    breaks = np.array([place + start for script, start in zip(scripts, first_cue, strict=False) for place in sorted(script.breaks)], np.int64)
-    flat, _ = unnest(sentences, "sentences")
-    same, confidence = _compare(cues, begins, ends, breaks)
-    same[(begins == np.r_[-1, ends[:-1]]) & flags(flat.field("dash"))] = -1  # one speaker by the source, two by the dash
-    said = flat.field("speaker").to_pylist()
-    other = np.array([name is not None and name.upper() != cues[cue].speaker for name, cue in zip(said, begins.tolist(), strict=True)], bool)
-    same[np.r_[False, other[:-1]]] = -1
-    same[other], confidence[other] = 0, KNOWN * _DOUBT["named"]
-    return add_labels(sentences, same, confidence, corpus)
-
-
-def add_labels(sentences: pa.Table, same: npt.ArrayLike, confidence: npt.ArrayLike, corpus: str) -> pa.Table:
-    """Put labels beside sentences.
+def load_corpora(data_dir: Path, names: Sequence[str], cache: Path) -> pa.Table:
+    """Load corpora, making those that the cache does not hold.
 
     Args:
-        sentences: SENTENCES.
-        same: [sentences] 1, 0 or -1; that of a document's first is taken for -1.
-        confidence: [sentences] 0 to 1.
-        corpus: name of the corpus.
+        data_dir: folder of the real data.
+        names: of CORPORA.
+        cache: folder of one Parquet file a corpus; delete a file to make it anew.
 
     Returns:
-        LABELLED.
+        LABELLED, corpus after corpus in the order of the names.
+
+    Raises:
+        ValueError: a corpus is unknown, or its files are not there.
     """
-    _, offsets = unnest(sentences, "sentences")
-    labels = np.array(same, np.int8)
-    labels[offsets[:-1][np.diff(offsets) > 0]] = -1
-    sure = np.where(labels < 0, 0, confidence).astype(np.float32)
-    lists = pa.array(offsets, pa.int32())
-    columns = [*sentences.columns, pa.ListArray.from_arrays(lists, pa.array(labels)), pa.ListArray.from_arrays(lists, pa.array(sure))]
-    return pa.Table.from_arrays([*columns, pa.array([corpus] * sentences.num_rows, pa.string())], schema=LABELLED)
+    if unknown := [name for name in names if name not in CORPORA]:
+        raise ValueError(f"no corpus is named {unknown[0]!r}; there is {', '.join(CORPORA)}")
+    tables = []
+    for name in names:
+        path = cache / f"{name}.parquet"
+        if not path.is_file():
+            table = CORPORA[name](data_dir)
+            if not table.num_rows:
+                raise ValueError(f"no document of the corpus {name!r} in {data_dir}: give the folder that holds the real data")
+            write_table(table, path)
+        tables.append(pq.read_table(path).cast(LABELLED))
+    return pa.concat_tables(tables) if tables else LABELLED.empty_table()
 
 
-def split_lines(lines: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Return the LINES that cleaning keeps, and their SENTENCES; documents of which nothing is left are gone from both."""
-    kept, _ = split_rejects(CleanLines()(lines))
-    return kept, SplitSentences()(kept)
+def episode_key(corpus: str, film: str) -> str:
+    """Return what a document must not share with one of another part of a split.
 
+    Episodes have one key in all corpora, such as "friends S01E05"; one that is shown in two parts goes by its first. What is no episode keeps the name of its
+    film.
 
-def script_lines(scripts: Sequence[Script]) -> pa.Table:
-    """Return scripts as LINES without speakers; where a block holds several cues, each is opened by a dash, as in subtitles."""
-    rows: list[tuple[Any, ...]] = []
-    offsets = [0]
-    for script in scripts:
-        for number, block in enumerate(script.blocks):
-            dash = "- " if script.dashes and len(block) > 1 else ""
-            texts = [(dash if place == 0 else "") + line for cue in block for place, line in enumerate(cue.lines)]
-            rows += [(len(rows) - offsets[-1] + 1 + place, text, block[0].start, block[-1].end, number, number) for place, text in enumerate(texts)]
-        offsets.append(len(rows))
-    names = ("id", "text", "start", "end", "first_block", "last_block")
-    columns: dict[str, Any] = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
-    columns |= {"dash": np.zeros(len(rows), bool), "speaker": pa.nulls(len(rows), pa.string())}
-    count = len(scripts)
-    source = {"kind": ["subtitle"] * count, "path": [script.document_id for script in scripts], "genres": [[]] * count}
-    return pa.table(
-        {
-            "document_id": [script.document_id for script in scripts],
-            "film": [script.film for script in scripts],
-            "language": ["en"] * count,
-            "source": _structs(SOURCE, source, count),
-            "reading": _structs(READING, {"bad_times": [0] * count}, count),
-            "lines": nest(offsets, LINE, columns),
-        },
-        schema=LINES,
-    )
-
-
-def _structs(kind: pa.StructType, columns: dict[str, list[Any]], count: int) -> pa.StructArray:
-    arrays = [pa.array(columns.get(item.name, [None] * count), item.type) for item in kind]
-    return pa.StructArray.from_arrays(arrays, fields=list(kind))
-
-
-def _cues_of_sentences(scripts: Sequence[Script], first_cue: Ints, lines: pa.Table, sentences: pa.Table) -> tuple[Ints, Ints]:
-    """Return, for every sentence, the numbers of the cues (of all scripts) in which it begins and ends.
-
-    In a block with several cues each begins with a dash, so the dashes tell them apart.
+    Args:
+        corpus: name of the corpus, which tells apart films of one name that are no episodes.
+        film: the column `film`.
     """
-    rows = {script.document_id: row for row, script in enumerate(scripts)}
-    documents = np.array([rows[name] for name in lines["document_id"].to_pylist()], np.int64)
-    of_line = [np.repeat(np.arange(len(cues)), [len(cue.lines) for cue in cues]) for cues in ([c for b in s.blocks for c in b] for s in scripts)]
-    flat, offsets = unnest(lines, "lines")
-    line_rows = np.repeat(documents, np.diff(offsets))
-    line_offsets = np.cumsum([0, *map(len, of_line)])
-    cue = (np.concatenate(of_line) + np.repeat(first_cue[:-1], np.diff(line_offsets)))[line_offsets[line_rows] + flat.field("id").to_numpy() - 1]
-    units, first = np.unique(_units(flat, line_rows), return_index=True)
-    flat, offsets = unnest(sentences, "sentences")
-    rows_of_sentences = np.repeat(documents, np.diff(offsets))
-    begin = _units(flat, rows_of_sentences)
-    last, first_block = flat.field("last_block").to_numpy().astype(np.int64), flat.field("first_block").to_numpy()
-    end = np.where(last == first_block, begin, (rows_of_sentences << 32) + (last << 8))
-    return tuple(cue[first][np.searchsorted(units, wanted, side="right") - 1] for wanted in (begin, end))
-
-
-def _units(flat: pa.StructArray, rows: Ints) -> Ints:
-    """Number the parts into which dashes part blocks, so that the numbers grow through a document and from one to the next."""
-    block = (rows << 32) + (flat.field("first_block").to_numpy().astype(np.int64) << 8)
-    dash = flags(flat.field("dash")).astype(np.int64)
-    starts = np.flatnonzero(np.r_[True, block[1:] != block[:-1]][: len(block)])
-    before = np.cumsum(dash) - dash
-    return block + np.minimum(np.cumsum(dash) - np.repeat(before[starts], np.diff(np.r_[starts, len(block)])), 255)
-
-
-def _compare(cues: Sequence[Cue], begins: Ints, ends: Ints, breaks: Ints) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Compare the speaker at the end of each sentence with that at the beginning of the next."""
-    codes: dict[str, int] = {}
-    speaker = np.array([-1 if cue.speaker is None else codes.setdefault(cue.speaker, len(codes)) for cue in cues], np.int64)
-    named = np.array([cue.named for cue in cues], bool)
-    place = np.arange(len(cues))
-    since = place - np.maximum.accumulate(np.where(named, place, 0))
-    between = [{name for name in cue.missed if name != cue.speaker} != set() for cue in cues]
-    half = np.r_[False, [_is_even_split(one, other) for one, other in zip(cues, cues[1:], strict=False)]]
-    before = np.r_[begins[:1], ends[:-1]]
-    unknown = (speaker[before] < 0) | (speaker[begins] < 0)
-    second = half[begins] & (before + 1 == begins)
-    same = np.where(second, 0, np.where(unknown, -1, speaker[before] == speaker[begins])).astype(np.int8)
-    changes = np.cumsum(np.r_[0, speaker[1:] != speaker[:-1]] + np.array(between, np.int64))
-    spans = speaker[begins] != speaker[ends]
-    doubts = {
-        "spans": spans | np.r_[False, spans[:-1]],
-        "missed": (changes[begins] > changes[before]) & (same == 1),
-        "half": second & unknown,
-        "far": (since[begins] > _FAR) & (same == 1),
-    }
-    confidence = np.full(len(begins), KNOWN, np.float32)
-    for name, holds in doubts.items():
-        confidence[holds] *= _DOUBT[name]
-    same[_any_between(np.isin(place, breaks), before, begins)] = -1
-    return same, confidence
-
-
-def _any_between(holds: npt.NDArray[np.bool_], after: Ints, upto: Ints) -> npt.NDArray[np.bool_]:
-    total = np.cumsum(holds)
-    return total[upto] > total[after]
-
-
-def _is_even_split(one: Cue, other: Cue) -> bool:
-    """Return whether two cues are the halves of one block: they touch, and last equally long, to the millisecond."""
-    if one.start is None or one.end is None or other.start is None or other.end is None:
-        return False
-    begin, middle, again, end = (round(time * 1000) for time in (one.start, one.end, other.start, other.end))
-    return middle == again and abs((middle - begin) - (end - again)) <= 1
-
-
-def doubt_halves(cues: Sequence[Cue]) -> list[Cue]:
-    """Return cues with an unknown speaker where two halves of a block would have one speaker, up to the next cue that names its own.
-
-    A block is split because two people speak in it, so the source did not recognise the second one's words.
-    """
-    found: list[Cue] = []
-    unsure = False
-    for place, cue in enumerate(cues):
-        unsure = (unsure and not cue.named) or (place > 0 and cue.speaker == cues[place - 1].speaker and _is_even_split(cues[place - 1], cue))
-        found.append(replace(cue, speaker=None) if unsure else cue)
-    return found
-
-
-def join_even_splits(cues: Iterable[Cue]) -> list[list[Cue]]:
-    """Return cues as blocks, of which those hold two that the source split evenly because two people speak in them."""
-    blocks: list[list[Cue]] = []
-    for cue in cues:
-        if blocks and len(blocks[-1]) == 1 and _is_even_split(blocks[-1][0], cue):
-            blocks[-1].append(cue)
-        else:
-            blocks.append([cue])
-    return blocks
+    match = _EPISODE.match(film.lower())
+    return f"{match['show'].replace('_', ' ')} S{int(match['season']):02d}E{int(match['episode']):02d}" if match else f"{corpus} {film}"
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -248,3 +87,36 @@ def write_table(table: pa.Table, path: Path) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     pq.write_table(table, temporary, compression="zstd")
     temporary.replace(path)
+
+
+def count_labels(table: pa.Table) -> dict[str, float]:
+    """Count the documents, sentences and labelled seams of a LABELLED table, and return shares of the labelled seams.
+
+    Returns:
+        `documents`, `sentences`, `labelled`; and `new_turn`, `inside` (a block), `new_inside` (of those inside), `doubtful` (confidence below 0.5), 0 to 1.
+    """
+    same = table["same_turn"].combine_chunks().flatten().to_numpy()
+    sure = table["label_confidence"].combine_chunks().flatten().to_numpy()
+    flat, _ = unnest(table, "sentences")
+    first, last = (flat.field(name).fill_null(-1).to_numpy() for name in ("first_block", "last_block"))
+    known = same >= 0
+    inside = (first == np.r_[-1, last[:-1]]) & (first >= 0)
+    shares = {"new_turn": same[known] == 0, "inside": inside[known], "new_inside": same[known & inside] == 0, "doubtful": sure[known] < 0.5}
+    counts = {"documents": table.num_rows, "sentences": len(same), "labelled": int(known.sum())}
+    return counts | {name: round(float(holds.mean()), 3) if len(holds) else 0.0 for name, holds in shares.items()}
+
+
+def main() -> None:
+    """Make the corpora and print their figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("cache", type=Path)
+    parser.add_argument("corpora", nargs="*", metavar="CORPUS", default=list(CORPORA))
+    arguments = parser.parse_args()
+    for name in arguments.corpora:
+        figures = count_labels(load_corpora(arguments.data_dir, [name], arguments.cache))
+        print(f"{name:28}" + "  ".join(f"{key} {value}" for key, value in figures.items()), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
