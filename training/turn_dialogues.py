@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -17,6 +18,8 @@ from edos_dataset.schema import LINE, nest, unnest
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.speakers import Cue, unify_names
 from edos_dataset.sources.times import check_times, parse_times
+
+_SPLIT_SHORT_FORM = re.compile(r"(?<=\w)['’] (?=(?:s|t|m|ll|re|ve|d|clock)\b)")  # DailyDialog has "I' m" beside "I'm"
 
 
 def read_meld(data_dir: Path) -> pa.Table:
@@ -54,8 +57,8 @@ def read_dailydialog(data_dir: Path) -> pa.Table:
     """
     lines = read_text(data_dir / "dailydialog" / "valid.json").splitlines()
     dialogues = [[turn["text"] for turn in json.loads(line)["dialogue"]] for line in lines if line.strip()]
-    turns = {f"dailydialog/{number}": detokenize([" ".join(turn.split()) for turn in dialogue]) for number, dialogue in enumerate(dialogues)}
-    return _label_turns(turns, "dailydialog")
+    texts = ([_SPLIT_SHORT_FORM.sub("'", " ".join(turn.split())) for turn in dialogue] for dialogue in dialogues)
+    return _label_turns({f"dailydialog/{number}": detokenize(turns) for number, turns in enumerate(texts)}, "dailydialog")
 
 
 def read_empathetic_dialogues(data_dir: Path) -> pa.Table:

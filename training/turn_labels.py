@@ -1,5 +1,6 @@
 """Documents whose sentences are labelled with "same turn" or "new turn": the table, and the labels by who says the cues of a script."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,7 @@ _DOUBT = {
     "far": 0.7,  # many cues since the last name
 }
 _FAR = 8
+_NOT_LETTER = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,14 @@ def label_scripts(scripts: Sequence[Script], corpus: str) -> pa.Table:
     """Split scripts into sentences as a run would, without speakers, and label these by who says the cues.
 
     A sentence has the speaker of the cue in which it begins and that of the cue in which it ends; the label is about the end of one and the beginning of the
-    next. A name is compared as it stands (`sources.speakers.unify_names` makes variants one); null is nobody known. Where the text itself has evidence, a dash
-    or "NAME:", that overrules the source.
+    next. A name is compared as it stands (`sources.speakers.unify_names` makes variants one); null is nobody known. Where the text names somebody else
+    ("NAME:") a turn begins, and how long it goes on is unknown; so is a seam with a dash that the source overlooked.
 
     Returns:
         LABELLED.
     """
+    if not scripts:
+        return LABELLED.empty_table()
     lines, sentences = split_lines(script_lines(scripts))
     cues = [cue for script in scripts for block in script.blocks for cue in block]
     first_cue = np.cumsum([0, *(sum(map(len, script.blocks)) for script in scripts)])
@@ -78,11 +82,15 @@ def label_scripts(scripts: Sequence[Script], corpus: str) -> pa.Table:
     flat, _ = unnest(sentences, "sentences")
     same, confidence = _compare(cues, begins, ends, breaks)
     same[(begins == np.r_[-1, ends[:-1]]) & flags(flat.field("dash"))] = -1  # one speaker by the source, two by the dash
-    said = flat.field("speaker").to_pylist()
-    other = np.array([name is not None and name.upper() != cues[cue].speaker for name, cue in zip(said, begins.tolist(), strict=True)], bool)
+    other = _names_other(flat.field("speaker"), [cues[cue].speaker for cue in begins.tolist()])
     same[np.r_[False, other[:-1]]] = -1
     same[other], confidence[other] = 0, KNOWN * _DOUBT["named"]
     return add_labels(sentences, same, confidence, corpus)
+
+
+def _names_other(said: pa.StringArray, speakers: Sequence[str | None]) -> npt.NDArray[np.bool_]:
+    names = [name and _NOT_LETTER.sub("", name).upper() for name in said.to_pylist()]
+    return np.array([name is not None and name != speaker for name, speaker in zip(names, speakers, strict=True)], bool)
 
 
 def add_labels(sentences: pa.Table, same: npt.ArrayLike, confidence: npt.ArrayLike, corpus: str) -> pa.Table:

@@ -16,7 +16,7 @@ from turn_labels import LABELLED, Script, add_labels, label_scripts, split_lines
 
 from edos_dataset.pipeline import split_rejects
 from edos_dataset.schema import DETAIL, flags, unnest
-from edos_dataset.segmentation.alignment import align, seam_labels
+from edos_dataset.segmentation.alignment import align, find_scripts, seam_labels
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.films import ReadFilms
 from edos_dataset.sources.inventory import find_films
@@ -26,8 +26,8 @@ from edos_dataset.sources.speakers import Cue, read_cues, unify_names
 LEAST_ALIGNED = 0.5
 """Mean confidence of the alignment below which a document and its script are of different cuts."""
 
-LEAST_SHARED = 0.1
-"""Share of a document's runs of four words that its script must have; other episodes of the show have a hundredth."""
+LEAST_SHARED = 0.2
+"""Share of a film's phrases that its script must have (`find_scripts`)."""
 
 _EPISODE = re.compile(r"(?P<show>.+?)\.S(?P<season>\d+)E(?P<episode>\d+)\b.*\.merged", re.IGNORECASE)
 _HEBREW = re.compile("[\u05b0-\u05ea][^\x00-\x7f]+")
@@ -80,31 +80,25 @@ def read_frasier(data_dir: Path, plain: bool) -> pa.Table:
     lines = read_subtitles([data_dir / "frasier" / "subtitles"])
     flat, offsets = unnest(lines, "lines")
     texts = flat.field("text").to_pylist()
-    documents = [" ".join(texts[start:stop]) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
-    films = match_scripts(documents, {film: " ".join(speech.text for speech in known) for film, known in speeches.items()})
+    documents = [texts[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    films = match_films(documents, {film: [speech.text for speech in known] for film, known in speeches.items()})
     lines = _rename_films(lines, films)
     return _label_by_speeches(undash(lines) if plain else lines, speeches, "frasier" + "_plain" * plain)
 
 
-def match_scripts(documents: Sequence[str], scripts: Mapping[str, str]) -> list[str | None]:
-    """Find the script of each document by the runs of four words that both have.
+def match_films(films: Sequence[Sequence[str]], scripts: Mapping[str, Sequence[str]]) -> list[str | None]:
+    """Name the script of each film; null if none is, or if another copy of the film shares more with it.
 
-    Returns:
-        The name of the script that has the largest share of the document's runs; null if that is below LEAST_SHARED, or another document has more of them.
+    Args:
+        films: the lines of each film.
+        scripts: the speeches of each script by its name.
     """
-    known = {name: _runs(text) for name, text in scripts.items()}
-    found = []
-    for text in documents:
-        runs = _runs(text)
-        share, name = max(((len(runs & others) / max(len(runs), 1), name) for name, others in known.items()), default=(0.0, ""))
-        found.append((share, name))
-    best = {name: place for place, (_, name) in sorted(enumerate(found), key=lambda item: item[1][0])}
-    return [name if share >= LEAST_SHARED and best[name] == place else None for place, (share, name) in enumerate(found)]
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
-    words = re.findall(r"[\w']+", text.lower().replace("’", "'"))
-    return set(zip(*(words[shift:] for shift in range(4)), strict=False))
+    if not films or not scripts:
+        return [None] * len(films)
+    names = list(scripts)
+    index, share = find_scripts(films, list(scripts.values()))
+    best = {int(index[place]): place for place in np.argsort(share, kind="stable")}
+    return [names[which] if share[place] >= LEAST_SHARED and best[which] == place else None for place, which in enumerate(index.tolist())]
 
 
 def read_friends_srt(data_dir: Path) -> pa.Table:
