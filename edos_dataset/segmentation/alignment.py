@@ -14,7 +14,7 @@ NO_SPEECH = -1
 _REACH = 12  # words on either side that can bear a match out
 _SLACK = 4  # words by which they may have been shortened or lengthened
 _TRUST = 100.0  # worth of matches at which 63 % are held for certain
-_EDGE = 3  # words at the begin and end of a sentence that say where it begins and ends
+_FADING = 0.95  # of the trust for each word without a match between a match and the edge of its sentence
 _PHRASE = 4  # words by which a film knows its script
 _MOST_SCRIPTS = 2  # a phrase of more scripts says nothing
 
@@ -62,8 +62,9 @@ def align(sentences: Sequence[str], speeches: Sequence[str]) -> Alignment:
     bounds = np.searchsorted(owners, np.arange(len(sentences) + 1))
     at = np.arange(border)
     trust = _trust(place, worth)
-    weights = (np.ones(border), at - bounds[owners] < _EDGE, bounds[owners + 1] - at <= _EDGE)
-    return Alignment(first, last, *(_mean(weight, trust, owners, len(sentences)) for weight in weights))
+    confidence = np.bincount(owners, trust, len(sentences)) / np.maximum(np.diff(bounds), 1)
+    opening, closing = (_surest(trust, owners, distance, len(sentences)) for distance in (at - bounds[owners], bounds[owners + 1] - 1 - at))
+    return Alignment(first, last, confidence.astype(np.float32), opening, closing)
 
 
 def seam_labels(alignment: Alignment, speakers: Sequence[str], scenes: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -161,6 +162,8 @@ def _trust(place: np.ndarray, worth: np.ndarray) -> np.ndarray:
     return trust
 
 
-def _mean(weights: np.ndarray, values: np.ndarray, owners: np.ndarray, count: int) -> np.ndarray:
-    mean: np.ndarray = np.bincount(owners, weights * values, count) / np.maximum(np.bincount(owners, weights, count), 1)
-    return mean.astype(np.float32)
+def _surest(trust: np.ndarray, owners: np.ndarray, distance: np.ndarray, count: int) -> np.ndarray:
+    """Return float32 [sentences]: the trust in the surest match near the edge of each sentence, less for each word by which it is away from the edge."""
+    surest: np.ndarray = np.zeros(count, np.float32)
+    np.maximum.at(surest, owners, trust * _FADING**distance)
+    return surest
