@@ -30,6 +30,7 @@ from edos_dataset.pipeline import Stage, count_units
 from edos_dataset.recipes import override
 from edos_dataset.runs import pack
 from edos_dataset.schema import unnest
+from edos_dataset.segmentation.turns import SegmentTurns
 from edos_dataset.shards import replacing, write_text
 from edos_dataset.sources.inventory import estimate_sentences, find_films
 
@@ -119,7 +120,7 @@ def evaluate(sources: Sequence[Path], scripts: Path | None) -> dict[str, Any]:
         ValueError: a source cannot be read, or no film has a script.
     """
     common = Path(os.path.commonpath([source.resolve().parent for source in sources]))
-    results: dict[str, Any] = {"sources": {}}
+    results: dict[str, Any] = {"scorer": SegmentTurns().scorer, "sources": {}}
     tables = []
     for source in sources:
         gaps, sentences = read_source(source)
@@ -169,9 +170,9 @@ def draw_lengths(axes: "Axes", sources: Mapping[str, Mapping[str, Any]]) -> None
     axes.axhline(PAPERS_TURNS, color="#666666", linewidth=1)
     axes.annotate("the papers: 4.70", (CUTS[-1], PAPERS_TURNS), xytext=(-2, 3), textcoords="offset points", ha="right")
     axes.axvline(CUT, color="black", linewidth=1)
-    axes.set(xlabel="Cut: silence in seconds", ylabel="Turns per dialogue, after the papers' rules", ylim=(0, None), xlim=(CUTS[0], CUTS[-1]))
+    axes.set(xlabel="Cut: silence in seconds", ylabel="Turns per clean dialogue", ylim=(0, None), xlim=(CUTS[0], CUTS[-1]))
     axes.set_title("Length of the dialogues", fontsize=11)
-    axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="upper left", edgecolor="none", framealpha=1)
 
 
 def save_picture(path: Path, *panels: Callable[["Axes"], None]) -> None:
