@@ -29,17 +29,32 @@ LABELLED = pa.schema(
 )
 """A labelled document. Where the source has no blocks (`first_block`, `last_block`) or times they are null: unknown, which is neither "same" nor "other"."""
 
-KNOWN = 0.9
-"""Confidence in a label by the speakers of two cues of which nothing is odd."""
+
+@dataclass(frozen=True)
+class Trust:
+    """How often labels by the speakers of cues are right, 0 to 1.
+
+    Attributes:
+        new: another speaker.
+        inside: the same cue.
+        first: the same speaker, at the first cue for which the source names none, so that the one before goes on.
+        later: the same speaker, at a later such cue.
+        again: the same speaker, who is named anew.
+    """
+
+    new: float = 0.95
+    inside: float = 0.95
+    first: float = 0.95
+    later: float = 0.95
+    again: float = 0.95
+
 
 _DOUBT = {
     "spans": 0.5,  # the sentence before or after the seam goes over a change of speakers
     "missed": 0.5,  # somebody spoke in between by the source, but has no cue: were the words cut, or could the source not place them?
     "half": 0.9,  # a block was split evenly because it held two speakers, but the source does not say who the second is
     "named": 0.9,  # the text itself says "NAME:", and it is not whom the source says
-    "far": 0.7,  # many cues since the last name
 }
-_FAR = 8
 _NOT_LETTER = re.compile(r"[\W_]+")
 
 
@@ -62,12 +77,17 @@ class Script:
     breaks: frozenset[int] = field(default_factory=frozenset)
 
 
-def label_scripts(scripts: Sequence[Script], corpus: str) -> pa.Table:
+def label_scripts(scripts: Sequence[Script], corpus: str, trust: Trust | None = None) -> pa.Table:
     """Split scripts into sentences as a run would, without speakers, and label these by who says the cues.
 
     A sentence has the speaker of the cue in which it begins and that of the cue in which it ends; the label is about the end of one and the beginning of the
     next. A name is compared as it stands (`sources.speakers.unify_names` makes variants one); null is nobody known. Where the text names somebody else
     ("NAME:") a turn begins, and how long it goes on is unknown; so is a seam with a dash that the source overlooked.
+
+    Args:
+        scripts: with different document ids.
+        corpus: name of the corpus.
+        trust: in the source; what is odd at a seam lowers its confidence further.
 
     Returns:
         LABELLED.
@@ -80,11 +100,11 @@ def label_scripts(scripts: Sequence[Script], corpus: str) -> pa.Table:
     begins, ends = _cues_of_sentences(scripts, first_cue, lines, sentences)
     breaks = np.array([place + start for script, start in zip(scripts, first_cue, strict=False) for place in sorted(script.breaks)], np.int64)
     flat, _ = unnest(sentences, "sentences")
-    same, confidence = _compare(cues, begins, ends, breaks)
+    same, confidence = _compare(cues, begins, ends, breaks, trust or Trust())
     same[(begins == np.r_[-1, ends[:-1]]) & flags(flat.field("dash"))] = -1  # one speaker by the source, two by the dash
     other = _names_other(flat.field("speaker"), [cues[cue].speaker for cue in begins.tolist()])
     same[np.r_[False, other[:-1]]] = -1
-    same[other], confidence[other] = 0, KNOWN * _DOUBT["named"]
+    same[other], confidence[other] = 0, _DOUBT["named"]
     return add_labels(sentences, same, confidence, corpus)
 
 
@@ -183,30 +203,25 @@ def _units(flat: pa.StructArray, rows: Ints) -> Ints:
     return block + np.minimum(np.cumsum(dash) - np.repeat(before[starts], np.diff(np.r_[starts, len(block)])), 255)
 
 
-def _compare(cues: Sequence[Cue], begins: Ints, ends: Ints, breaks: Ints) -> tuple[npt.NDArray[np.int8], Floats]:
+def _compare(cues: Sequence[Cue], begins: Ints, ends: Ints, breaks: Ints, trust: Trust) -> tuple[npt.NDArray[np.int8], Floats]:
     """Compare the speaker at the end of each sentence with that at the beginning of the next."""
     codes: dict[str, int] = {}
     speaker = np.array([-1 if cue.speaker is None else codes.setdefault(cue.speaker, len(codes)) for cue in cues], np.int64)
-    named = np.array([cue.named for cue in cues], bool)
     place = np.arange(len(cues))
-    since = place - np.maximum.accumulate(np.where(named, place, 0))
+    since = place - np.maximum.accumulate(np.where([cue.named for cue in cues], place, 0))
     between = [{name for name in cue.missed if name != cue.speaker} != set() for cue in cues]
     half = np.r_[False, [is_even_split(one, other) for one, other in zip(cues, cues[1:], strict=False)]]
     before = np.r_[begins[:1], ends[:-1]]
     unknown = (speaker[before] < 0) | (speaker[begins] < 0)
     second = half[begins] & (before + 1 == begins)
     same = np.where(second, 0, np.where(unknown, -1, speaker[before] == speaker[begins])).astype(np.int8)
+    cases = [same == 0, before == begins, since[begins] == 0, since[begins] == 1]
+    confidence = np.select(cases, [trust.new, trust.inside, trust.again, trust.first], trust.later).astype(np.float32)
     changes = np.cumsum(np.r_[0, speaker[1:] != speaker[:-1]] + np.array(between, np.int64))
     spans = speaker[begins] != speaker[ends]
-    doubts = {
-        "spans": spans | np.r_[False, spans[:-1]],
-        "missed": (changes[begins] > changes[before]) & (same == 1),
-        "half": second & unknown,
-        "far": (since[begins] > _FAR) & (same == 1),
-    }
-    confidence = np.full(len(begins), KNOWN, np.float32)
-    for name, holds in doubts.items():
-        confidence[holds] *= _DOUBT[name]
+    confidence[spans | np.r_[False, spans[:-1]]] *= _DOUBT["spans"]
+    confidence[(changes[begins] > changes[before]) & (same == 1)] *= _DOUBT["missed"]
+    confidence[second & unknown] *= _DOUBT["half"]
     same[_any_between(np.isin(place, breaks), before, begins)] = -1
     return same, confidence
 
