@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Speech:
-    """What one speaker says without another one coming between; any source that knows its speakers can be brought into this form.
+    """What one speaker says up to the next name; two in a row may be the same speaker's. Any source that knows its speakers can be brought into this form.
 
     Attributes:
         speaker: the name, without what is said beside it ("(V.O.)"): "Ann"; of several who speak at once "Ann & Bob".
@@ -37,17 +37,18 @@ class _Line(NamedTuple):
 
 _NAME_WORD = r"(?:[A-ZÀ-Þ0-9#][\w.'’\-#]*|of|the|on|in|at|and|with|from|for|de|van|von|la|&|/)"
 _NAMED = re.compile(rf"(?P<name>{_NAME_WORD}(?:[ /,]+{_NAME_WORD}){{0,4}}(?:'s?)?)(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$")
-_CUE = re.compile(r"(?=.*[A-ZÀ-Þ]{2})(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, ]{0,38}?)(?:\s*\([^)]*\))*\s*:?$")
-_ASIDE = re.compile(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
+_CUE = re.compile(r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, ]{0,38}?)(?:\s*\([^)]*\))*\s*:?$")
+_ASIDE = re.compile(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\[(][^\])]{0,80}$")  # the last kind was never closed
 _SCENE = re.compile(
-    r"[\[(]?\s*(?:(?:end\s+of\s+)?(?:act|scene|part|sc\.)\b(?:\s*:|\s+(?:\d|[ivx]+\b|[a-z]\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
+    r"[\[(]?\s*(?-i:(?=[A-Z]))(?:(?:end\s+of\s+)?(?:act|scene|part|sc\.)\b"
+    r"(?:\s*:|\s+(?:\d|[ivx]+\b|[a-z]\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
     r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ ]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
     r"|dissolve\s+(?:back\s+)?to\b|reset\s+to\b|flashback\b|(?:opening|closing|end)?\s*(?:credits?|titles?)(?:\s+tag)?\s*[:\])]*$|time\s+(?:lapse|cut)\b"
     r"|commercial\s+break\b|(?:the\s+)?end\b\s*[.\])]*$)",
     re.IGNORECASE,
 )
 _CAPITALS = re.compile(r"(?=.*[A-ZÀ-Þ]{2})[^a-zß-ÿ]{3,60}$")
-_FADES_AT_END = re.compile(r"\b(?:FADE (?:OUT|IN|TO)|CUT TO|DISSOLVE TO|RESET TO|SMASH CUT)\b")
+_TRANSITION = re.compile(r"\b(?:FADE (?:OUT|IN|TO)|CUT TO|DISSOLVE TO|RESET TO|SMASH CUT)\b")
 _LEAST_HANG = 4  # columns; less is the slant of a heading
 _SPOKE_OFTEN = 3
 
@@ -66,7 +67,7 @@ def read_script(text: str) -> list[Speech]:
         ValueError: no speech was found.
     """
     lines = [_Line(number, len(line) - len(line.lstrip()), line.strip()) for number, line in enumerate(text.expandtabs().splitlines(), 1)]
-    speeches = max((_read(lines, form) for form in (_named_form(lines), _cue_form(lines))), key=len)
+    speeches = max((_read(lines, form) for form in (_transcript(lines), _screenplay(lines))), key=len)
     if not speeches:
         raise ValueError(
             f"no speech found in {len(lines):,} lines: expected a transcript (`Name: speech`) or a screenplay (NAME on its own line above the speech); "
@@ -76,51 +77,50 @@ def read_script(text: str) -> list[Speech]:
 
 
 class _Form(NamedTuple):
-    """How speeches are written: where one begins, and which lines go on with it."""
+    """How speeches are written."""
 
-    begins: Callable[[int], tuple[str, str] | None]  # index of a line → name and first words
-    goes_on: Callable[[_Line, bool], bool]  # a line, and whether it stands behind a blank one
+    begins: dict[int, tuple[str, str]]  # index of the line at which a speech begins → name and first words
+    goes_on: Callable[[_Line, bool], bool]  # whether a line that stands below a speech, behind a blank one or not, goes on with it
+    titles: bool  # whether a line in capitals is the title of a scene
 
 
-def _named_form(lines: list[_Line]) -> _Form:
-    found = {index: match for index, line in enumerate(lines) if (match := _NAMED.match(line.text)) and not _SCENE.match(line.text)}
+def _transcript(lines: list[_Line]) -> _Form:
+    found = {index: match for index, line in enumerate(lines) if (match := _NAMED.match(line.text)) and not _is_mark(line.text, match["name"])}
     body = _body({index: match["name"] for index, match in found.items() if match["rest"]})
-    below = [lines[index + 1] for index in found if index in body and index + 1 < len(lines) and index + 1 not in found and lines[index + 1].text]
-    hanging = sum(line.indent >= _LEAST_HANG for line in below) * 2 > len(below)
-    usual = Counter(line.indent for line in below if line.indent >= _LEAST_HANG).most_common(1)
-    hang = usual[0][0] if hanging else 0
-
-    def begins(index: int) -> tuple[str, str] | None:
-        match = found.get(index)
-        if match is None or index not in body or (hanging and lines[index].indent >= hang):
-            return None
-        follows = index + 1 < len(lines) and lines[index + 1].indent >= _LEAST_HANG
-        return (match["name"], match["rest"] or "") if match["rest"] or (hanging and follows) else None
+    below = [lines[index + 1].indent for index in found if index in body and index + 1 not in found and lines[index + 1 : index + 2] and lines[index + 1].text]
+    hanging = [indent for indent in below if indent >= _LEAST_HANG]
+    hang = Counter(hanging).most_common(1)[0][0] if 2 * len(hanging) > len(below) else 0
+    begins = {}
+    for index, match in found.items():
+        hangs_below = bool(hang) and index + 1 < len(lines) and lines[index + 1].indent >= _LEAST_HANG
+        if index in body and (match["rest"] or hangs_below) and (lines[index].indent < hang or not hang):
+            begins[index] = match["name"], match["rest"] or ""
 
     def goes_on(line: _Line, after_blank: bool) -> bool:
-        return hang // 2 <= line.indent <= 2 * hang if hanging else not after_blank
+        if hang:  # then a speech goes on even behind a blank line, where a page ended
+            return hang // 2 <= line.indent <= 2 * hang and not (after_blank and _SCENE.match(line.text))
+        return not after_blank and not _SCENE.match(line.text)
 
-    return _Form(begins, goes_on)
+    return _Form(begins, goes_on, True)
 
 
-def _cue_form(lines: list[_Line]) -> _Form:
+def _is_mark(text: str, name: str) -> bool:
+    return bool(_SCENE.match(text) or _TRANSITION.search(name))
+
+
+def _screenplay(lines: list[_Line]) -> _Form:
     found = {}
-    for index, line in enumerate(lines[:-1]):
+    for index, (line, below) in enumerate(zip(lines[:-1], lines[1:], strict=True)):
         alone = index == 0 or not lines[index - 1].text
-        below = lines[index + 1]
-        if alone and below.text and below.indent <= line.indent and not _SCENE.match(line.text) and not _CAPITALS.match(below.text):
-            match = _CUE.match(line.text)
-            if match:
-                found[index] = match["name"]
-    usual = Counter(lines[index].indent for index in found).most_common(1)
-    least = usual[0][0] // 2 if usual else 0
-    found = {index: name for index, name in found.items() if lines[index].indent >= least}
+        match = _CUE.match(line.text) if alone and below.text and not _SCENE.match(line.text) else None
+        if match and (below.indent < line.indent or (below.indent == line.indent and not _CAPITALS.match(below.text))):
+            found[index] = match["name"]
+    centre, column = (Counter(lines[index + step].indent for index in found).most_common(1)[0][0] if found else 0 for step in (0, 1))
+    found = {index: name for index, name in found.items() if lines[index].indent >= centre // 2}
     body = _body(found)
-
-    def begins(index: int) -> tuple[str, str] | None:
-        return (found[index], "") if index in found and index in body else None
-
-    return _Form(begins, lambda line, after_blank: not after_blank)
+    begins = {index: (name, "") for index, name in found.items() if index in body}
+    # What stands further to the right than the names is a transition or the number of a page.
+    return _Form(begins, lambda line, after_blank: not after_blank and column // 2 <= line.indent <= centre and not _SCENE.match(line.text), False)
 
 
 def _body(names: dict[int, str]) -> range:
@@ -142,19 +142,17 @@ def _mark(lines: list[_Line], form: _Form) -> Iterator[tuple[str, _Line, str]]:
         if not line.text:
             after_blank = True
             continue
-        begun = form.begins(index)
+        begun = form.begins.get(index)
+        goes_on = speaking and form.goes_on(line, after_blank)
         if begun:
             speaking = True
             yield "speech", line, begun[0]
             yield "words", line, begun[1]
-        elif _SCENE.match(line.text) or (_CAPITALS.match(line.text) and not (speaking and form.goes_on(line, after_blank))):
-            speaking = False
-            yield "scene", line, ""
-        elif speaking and form.goes_on(line, after_blank):
+        elif goes_on:
             yield "words", line, line.text
         else:
             speaking = False
-            if _FADES_AT_END.search(line.text):
+            if _SCENE.match(line.text) or _TRANSITION.search(line.text) or (form.titles and _CAPITALS.match(line.text)):
                 yield "scene", line, ""
         after_blank = False
 
