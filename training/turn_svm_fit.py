@@ -28,16 +28,14 @@ class FitSettings:
         epochs: passes over the data.
         held_out: every n-th document is kept for the calibration.
         seed: of the order of the seams.
-        languages: what the data are in, ISO 639-1.
     """
 
     features: FeatureSettings = field(default_factory=FeatureSettings)
     alpha: float = 1e-6
-    rate: float = 1e-3
-    epochs: int = 3
+    rate: float = 5e-4
+    epochs: int = 2
     held_out: int = 10
     seed: int = 0
-    languages: tuple[str, ...] = ("en",)
 
 
 def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitSettings) -> SvmScorer:
@@ -61,7 +59,7 @@ def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitS
     if len(np.unique(label[usable & ~kept])) < 2:
         raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
     raw = _descend(seams, label, weight, np.flatnonzero(usable & ~kept), settings)
-    scorer = _rounded(raw, features, settings.languages)
+    scorer = _rounded(raw, features)
     sums = scorer.margins(seams)[usable & kept]
     slope, bias = _platt(sums, label[usable & kept], weight[usable & kept])
     return replace(scorer, slope=slope, bias=bias)
@@ -92,7 +90,9 @@ def _shuffled_chunks(chosen: npt.NDArray[np.int64], generator: np.random.Generat
 def feature_rows(seams: Seams, settings: FeatureSettings, rows: npt.NDArray[np.int64]) -> csr_matrix:
     """Return the features of chosen seams (rising), float32 [rows, 2 ** bits]; a feature that occurs twice stands there twice."""
     blocks = list(products(seams, settings, rows))
-    counts = sum(np.full(len(rows), len(codes)) if offsets is None else len(codes) * np.diff(offsets) for codes, offsets in blocks)
+    counts = np.zeros(len(rows), np.int64)
+    for codes, offsets in blocks:
+        counts += len(codes) if offsets is None else np.diff(offsets)
     starts = np.r_[0, np.cumsum(counts)]
     indices = np.empty(starts[-1], np.int32)
     place = starts[:-1].copy()
@@ -101,18 +101,16 @@ def feature_rows(seams: Seams, settings: FeatureSettings, rows: npt.NDArray[np.i
             indices[place + np.arange(len(codes))[:, None]] = codes
             place += len(codes)
         else:
-            sizes = np.diff(offsets)
-            inner = np.arange(offsets[-1]) + np.repeat(place - offsets[:-1], sizes)
-            indices[inner + np.arange(len(codes))[:, None] * np.repeat(sizes, sizes)] = codes
-            place += len(codes) * sizes
+            indices[np.arange(len(codes)) + np.repeat(place - offsets[:-1], np.diff(offsets))] = codes
+            place += np.diff(offsets)
     return csr_matrix((np.ones(len(indices), np.float32), indices, starts), shape=(len(rows), 1 << settings.bits))
 
 
-def _rounded(learner: SGDClassifier, features: FeatureSettings, languages: tuple[str, ...]) -> SvmScorer:
+def _rounded(learner: SGDClassifier, features: FeatureSettings) -> SvmScorer:
     """Return the learned weights as whole numbers, -127 to 127."""
     raw = learner.coef_.ravel()
     step = np.abs(raw).max() / 127
-    return SvmScorer(np.rint(raw / step).astype(np.int8), float(step), float(learner.intercept_[0]), features, languages)
+    return SvmScorer(np.rint(raw / step).astype(np.int8), float(step), float(learner.intercept_[0]), features)
 
 
 def _platt(sums: npt.NDArray[np.int64], label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32]) -> tuple[float, float]:

@@ -12,13 +12,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from edos_dataset.schema import flags, unnest
-from edos_dataset.segmentation.turn_tokens import CAPITALISED, LOWER, MARK, WORD, Tokens, text_hash, tokenize
+from edos_dataset.schema import unnest
+from edos_dataset.segmentation.turn_evidence import UNKNOWN, Bins, Hashes, beside, evidence
+from edos_dataset.segmentation.turn_tokens import CAPITALISED, LOWER, WORD, Tokens, text_hash, tokenize
 
 Codes = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
 
 GROUPS = (
     "ngrams",
@@ -36,13 +35,8 @@ GROUPS = (
 )
 """The groups of features; the first seven are the paper's."""
 
-_GAPS = np.array([-0.001, 0.001, 0.05, 0.1, 0.15, 0.25, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0])  # seconds
-_DURATIONS = np.array([0.8, 1.2, 1.6, 2.0, 2.5, 3.0, 4.0, 6.0])  # seconds
-_RATES = np.array([6.0, 9.0, 12.0, 15.0, 18.0, 22.0])  # letters a second
-_DENSITIES = np.array([4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0])  # sentences a minute
-_WORDS = np.array([2, 3, 4, 5, 6, 8, 11, 16])
-_UNKNOWN, _OUTSIDE, _INSIDE = 99, 98, 97  # bins: not given; beyond the ends of the document; within one block, whose sentences share its times
 _NAME = np.uint64(text_hash("<name>"))
+_NOTHING = np.uint64(text_hash("<nothing>"))
 
 
 @dataclass(frozen=True)
@@ -53,11 +47,13 @@ class FeatureSettings:
         groups: names of GROUPS.
         bits: codes are below 2 ** bits.
         genres: the genres that a model knows; others count as unknown.
+        language: ISO 639-1 code, by which words are lemmatised.
     """
 
     groups: tuple[str, ...] = GROUPS
     bits: int = 18
     genres: tuple[str, ...] = ()
+    language: str = "en"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -73,40 +69,40 @@ class Seams:
 
     Attributes:
         columns: int64 [columns, sentences].
-        names: of the columns, `group.what`.
+        names: of the columns, `group.what`; those whose values are words come last.
+        plain: how many columns come before these.
         bags: int64 [2, grams], the n-grams of every sentence as the one before the seam, and as the one after it.
-        words: bool [grams], whether a gram is a single word.
         offsets: int64 [sentences + 1], where the grams of each sentence begin.
         first: bool [sentences], the first of a document.
     """
 
     columns: Codes
     names: tuple[str, ...]
+    plain: int
     bags: Codes
-    words: npt.NDArray[np.bool_]
     offsets: Codes
     first: npt.NDArray[np.bool_]
 
 
 def read_seams(table: pa.Table, settings: FeatureSettings) -> Seams:
-    """Return the codes of the seams of SENTENCES."""
+    """Return the codes of the seams of SENTENCES, all in the language of the settings."""
     sentences, offsets = unnest(table, "sentences")
     lengths = np.diff(offsets)
     document = np.repeat(np.arange(len(lengths)), lengths)
     first = np.zeros(len(sentences), bool)
     first[offsets[:-1][lengths > 0]] = True
-    language = (table["language"].to_pylist() or [None])[0]
-    tokens = tokenize(sentences.field("text"), language)
+    tokens = tokenize(sentences.field("text"), settings.language)
     tokens = _with_names(tokens, tokens.offsets[offsets])
-    values = {
-        **_edges(tokens),
-        **_evidence(sentences, tokens, document, offsets),
-        **_document_facts(table, sentences, document, offsets, settings.genres),
-    }
-    values = {name: value for name, value in values.items() if name.split(".")[0] in settings.groups}
-    columns = np.stack([_code(value, name, settings.bits) for name, value in values.items()]) if values else np.zeros((0, len(sentences)), np.int64)
-    bags, words, gram_offsets = _bags(tokens, settings) if "ngrams" in settings.groups else _no_bags(len(sentences))
-    return Seams(columns, tuple(values), bags, words, gram_offsets, first)
+    bins = _chosen({**evidence(sentences, tokens, offsets), **_genres(table, document, settings.genres)}, settings)
+    words = _chosen(_edges(tokens, document), settings)
+    codes = [_code(values, name, settings.bits) for name, values in (bins | words).items()]
+    columns = np.stack(codes) if codes else np.zeros((0, len(sentences)), np.int64)
+    bags, gram_offsets = _bags(tokens, settings.bits) if "ngrams" in settings.groups else (np.zeros((2, 0), np.int64), np.zeros(len(sentences) + 1, np.int64))
+    return Seams(columns, (*bins, *words), len(bins), bags, gram_offsets, first)
+
+
+def _chosen(columns: dict[str, Bins | Hashes], settings: FeatureSettings) -> dict[str, Bins | Hashes]:
+    return {name: values for name, values in columns.items() if name.split(".")[0] in settings.groups}
 
 
 def _mix(values: Hashes) -> Hashes:
@@ -116,12 +112,11 @@ def _mix(values: Hashes) -> Hashes:
     return values ^ (values >> np.uint64(31))
 
 
-def _code(values: npt.NDArray[np.generic], name: str, bits: int) -> Codes:
-    """Return the codes of a feature's values: hashes, or bins."""
-    if values.dtype != np.uint64:
-        bins = _mix(np.arange(_UNKNOWN + 1, dtype=np.uint64) + np.uint64(text_hash(name)))
-        return (bins >> np.uint64(64 - bits)).astype(np.int64)[values]
-    return (_mix(values + np.uint64(text_hash(name))) >> np.uint64(64 - bits)).astype(np.int64)
+def _code(values: Bins | Hashes, name: str, bits: int) -> Codes:
+    """Return the codes of a feature's values: hashes, or bins, of which there are few."""
+    if values.dtype == np.int64:
+        return _code(np.arange(UNKNOWN + 1, dtype=np.uint64), name, bits)[values]
+    return (_mix(values.astype(np.uint64) + np.uint64(text_hash(name))) >> np.uint64(64 - bits)).astype(np.int64)
 
 
 def _with_names(tokens: Tokens, documents: Codes) -> Tokens:
@@ -139,151 +134,53 @@ def _with_names(tokens: Tokens, documents: Codes) -> Tokens:
     return Tokens(surface, lemma, tokens.kind, tokens.case, tokens.word, tokens.words, tokens.offsets)
 
 
-def _edges(tokens: Tokens) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the first and final words and bigrams of both sentences, and of their neighbours."""
+def _edges(tokens: Tokens, document: Bins) -> dict[str, Bins | Hashes]:
+    """Return the first and final words and bigrams of both sentences, and words of their neighbours."""
     spoken = tokens.kind == WORD
-    words = np.r_[tokens.surface[spoken], np.uint64(0)]
+    words = np.r_[tokens.surface[spoken], _NOTHING]
     ends = np.r_[0, np.cumsum(spoken)][tokens.offsets]
     begin, end = ends[:-1], ends[1:]
     some, several = end > begin, end > begin + 1
-    none = np.uint64(1)
-    head = np.where(some, words[begin], none)
-    tail = np.where(some, words[end - 1], none)
+    head = np.where(some, words[begin], _NOTHING)
+    tail = np.where(some, words[end - 1], _NOTHING)
     opening = np.where(several, _mix(words[begin]) + words[np.minimum(begin + 1, len(words) - 1)], head)
     closing = np.where(several, _mix(words[end - 2]) + words[end - 1], tail)
     return {
-        "edge_tokens.first_before": np.roll(head, 1),
-        "edge_tokens.last_before": np.roll(tail, 1),
+        "edge_tokens.first_before": beside(head, -1, document),
+        "edge_tokens.last_before": beside(tail, -1, document),
         "edge_tokens.first": head,
         "edge_tokens.last": tail,
-        "edge_bigrams.first_before": np.roll(opening, 1),
-        "edge_bigrams.last_before": np.roll(closing, 1),
+        "edge_bigrams.first_before": beside(opening, -1, document),
+        "edge_bigrams.last_before": beside(closing, -1, document),
         "edge_bigrams.first": opening,
         "edge_bigrams.last": closing,
-        "neighbours.first_two_before": np.roll(head, 2),
-        "neighbours.last_two_before": np.roll(tail, 2),
-        "neighbours.first_after": np.roll(head, -1),
+        "neighbours.first_two_before": beside(head, -2, document),
+        "neighbours.last_two_before": beside(tail, -2, document),
+        "neighbours.first_after": beside(head, 1, document),
     }
 
 
-def _evidence(sentences: pa.StructArray, tokens: Tokens, document: Codes, offsets: Codes) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the bins of all that is no word: blocks, times, dashes, marks and lengths at the seam and at its neighbours."""
-    inside, relation = _blocks(sentences)
-    gap, duration, rate = _times(sentences)
-    gaps = np.where(inside, _INSIDE, _bin(gap, _GAPS))
-    spans = _bin(duration, _DURATIONS)
-    rates = _bin(rate, _RATES)
-    even = (np.abs(gap) < 0.0015) & (np.abs(duration - np.roll(duration, 1)) < 0.0025)
-    dash = flags(sentences.field("dash")).astype(np.int64)
-    count = np.r_[0, np.cumsum(tokens.kind == WORD)][tokens.offsets]
-    words = _bin(np.diff(count), _WORDS)
-    head, tail = _marks(tokens)
-
-    def at(values: npt.NDArray[np.generic], step: int) -> npt.NDArray[np.generic]:
-        moved = np.roll(values, -step)
-        return np.where(np.roll(document, -step) == document, moved, moved.dtype.type(_OUTSIDE))
-
-    return {
-        "block.relation": relation,
-        "timing.gap": gaps,
-        "timing.even": even.astype(np.int64),
-        "timing.duration_before": at(spans, -1),
-        "timing.duration": spans,
-        "timing.rate_before": at(rates, -1),
-        "timing.rate": rates,
-        "dash.before": at(dash, -1),
-        "dash.here": dash,
-        "dash.after": at(dash, 1),
-        "dash.share": _share(dash, offsets)[document],
-        "punctuation.last_before": at(tail, -1),
-        "punctuation.first": head,
-        "punctuation.last": tail,
-        "lengths.before": at(words, -1),
-        "lengths.here": words,
-        "neighbours.gap_before": at(gaps, -1),
-        "neighbours.gap_after": at(gaps, 1),
-        "neighbours.block_before": at(relation, -1),
-        "neighbours.block_after": at(relation, 1),
-        "neighbours.even": at(even.astype(np.int64), -1) * 3 % 100 + at(even.astype(np.int64), 1) % 3,
-        "neighbours.mark_two_before": at(tail, -2),
-        "neighbours.words_two_before": at(words, -2),
-        "neighbours.words_after": at(words, 1),
-        "neighbours.mark_after": at(tail, 1),
-    }
+def _genres(table: pa.Table, document: Bins, known: tuple[str, ...]) -> dict[str, Bins | Hashes]:
+    """Return the first two known genres of each sentence's document, in the order of the alphabet."""
+    found = [sorted(set(source["genres"] or ()) & set(known)) for source in table["source"].to_pylist()]
+    places = {place: [text_hash(names[place]) if len(names) > place else UNKNOWN for names in found] for place in (0, 1)}
+    return {f"genre.{place}": np.array(values, np.uint64)[document] for place, values in places.items()}
 
 
-def _blocks(sentences: pa.StructArray) -> tuple[npt.NDArray[np.bool_], Codes]:
-    """Say which sentences begin in the block where the one before ended, and how many blocks lie between: 0, 1, 2 for more, or not known."""
-    first, last = (sentences.field(name).to_numpy(zero_copy_only=False).astype(np.float64) for name in ("first_block", "last_block"))
-    step = first - np.roll(last, 1)
-    relation = np.where(np.isnan(step), _UNKNOWN, np.clip(np.nan_to_num(step), 0, 2)).astype(np.int64)
-    return relation == 0, relation
-
-
-def _times(sentences: pa.StructArray) -> tuple[npt.NDArray[np.float64], ...]:
-    """Return the pause before each sentence, its duration (both in seconds) and its letters a second, NaN where not known."""
-    start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
-    letters = pc.utf8_length(sentences.field("text")).to_numpy()
-    duration = end - start
-    return start - np.roll(end, 1), duration, letters / np.maximum(duration, 0.1)
-
-
-def _marks(tokens: Tokens) -> tuple[Hashes, Hashes]:
-    """Return how each sentence begins (its first mark, or the case of its first word) and the mark that it ends with."""
-    begin, end = tokens.offsets[:-1], tokens.offsets[1:]
-    surface = np.r_[np.where(tokens.kind == MARK, tokens.surface, tokens.case.astype(np.uint64)), np.uint64(_UNKNOWN)]
-    closing = np.r_[np.where(tokens.kind == MARK, tokens.surface, np.uint64(0)), np.uint64(_UNKNOWN)]
-    empty = begin == end
-    return np.where(empty, np.uint64(_UNKNOWN), surface[begin]), np.where(empty, np.uint64(_UNKNOWN), closing[end - 1])
-
-
-def _document_facts(table: pa.Table, sentences: pa.StructArray, document: Codes, offsets: Codes, known: tuple[str, ...]) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the density of the sentences, and the first known genres in the order of the alphabet."""
-    lengths = np.diff(offsets)
-    start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
-    minutes = np.array([np.nanmax(end[a:b]) - np.nanmin(start[a:b]) if np.isfinite(end[a:b]).any() else np.nan for a, b in pairwise(offsets.tolist())]) / 60
-    density = _bin(lengths / np.maximum(minutes, 1 / 60), _DENSITIES)
-    genres = [sorted(set(source["genres"] or ()) & set(known)) for source in table["source"].to_pylist()]
-    values: dict[str, npt.NDArray[np.generic]] = {"density.sentences": density[document]}
-    for place in range(2):
-        chosen = [text_hash(names[place]) if len(names) > place else _UNKNOWN for names in genres]
-        values[f"genre.{place}"] = np.array(chosen, np.uint64)[document]
-    return values
-
-
-def _share(holds: Codes, offsets: Codes) -> Codes:
-    """Return a bin for every document by the share of its sentences for which something holds."""
-    total = np.r_[0, np.cumsum(holds)]
-    share = (total[offsets[1:]] - total[offsets[:-1]]) / np.maximum(np.diff(offsets), 1)
-    return np.searchsorted([0.001, 0.03, 0.15, 0.4], share)
-
-
-def _bin(values: npt.NDArray[np.generic], edges: npt.NDArray[np.generic]) -> Codes:
-    bins: Codes = np.searchsorted(edges, values, side="right")
-    return np.where(np.isnan(values), _UNKNOWN, bins) if values.dtype.kind == "f" else bins
-
-
-def _bags(tokens: Tokens, settings: FeatureSettings) -> tuple[Codes, npt.NDArray[np.bool_], Codes]:
+def _bags(tokens: Tokens, bits: int) -> tuple[Codes, Codes]:
     """Return the lemmas and bigrams of lemmas of all sentences, in both roles; gram 2t is token t, gram 2t + 1 token t with the one behind it."""
     lemmas = tokens.lemma
-    pairs = _mix(lemmas) + np.r_[lemmas[1:], np.uint64(0)]
-    pairs[tokens.offsets[1:][np.diff(tokens.offsets) > 0] - 1] = 2  # the last token of a sentence with its end
+    pairs = _mix(lemmas) + np.r_[lemmas[1:], _NOTHING]
+    pairs[tokens.offsets[1:][np.diff(tokens.offsets) > 0] - 1] = _NOTHING  # behind the last token of a sentence
     grams = np.stack([lemmas, pairs], axis=1).ravel()
-    bags = np.stack([_code(grams, role, settings.bits) for role in ("ngrams.before", "ngrams.here")])
-    words = np.tile([True, False], len(lemmas))
-    return bags, words, tokens.offsets * 2
-
-
-def _no_bags(sentences: int) -> tuple[Codes, npt.NDArray[np.bool_], Codes]:
-    return np.zeros((2, 0), np.int64), np.zeros(0, bool), np.zeros(sentences + 1, np.int64)
-
-
-_CROSSED = ("block.relation", "timing.gap", "punctuation.last_before", "punctuation.first", "lengths.before", "lengths.here")
-"""The columns by which the n-grams are multiplied."""
+    return np.stack([_code(grams, role, bits) for role in ("ngrams.before", "ngrams.here")]), tokens.offsets * 2
 
 
 def products(seams: Seams, settings: FeatureSettings, rows: Codes) -> Iterator[tuple[Codes, Codes | None]]:
     """Yield the codes of all features of some seams, in blocks.
+
+    The quadratic part multiplies every column that is no word by all other columns, and every lemma before the seam by every lemma behind it. The rest of the
+    full square (words of the edges by each other, n-grams by columns and by n-grams of their own sentence) was measured to gain nothing.
 
     Args:
         seams: of some documents.
@@ -291,24 +188,20 @@ def products(seams: Seams, settings: FeatureSettings, rows: Codes) -> Iterator[t
         rows: int64 [chosen], which seams, each above 0.
 
     Yields:
-        codes [features, chosen] and None; or codes [features, grams] and the offsets [chosen + 1] of each seam's grams.
+        codes [features, chosen] and None; or codes [grams] and the offsets [chosen + 1] of each seam's grams.
     """
     columns = seams.columns[:, rows]
     yield columns, None
     quadratic = "quadratic" in settings.groups
     if quadratic:
-        for row in range(len(columns) - 1):
+        for row in range(min(seams.plain, len(columns) - 1)):
             yield columns[row] ^ columns[row + 1 :], None
-    if not seams.bags.shape[1]:
-        return
-    crossed = [row for row, name in enumerate(seams.names) if name in _CROSSED]
-    for role in (0, 1):
-        grams, offsets = _gather(seams, role, rows - 1 + role)
-        yield grams[None], offsets
+    if seams.bags.shape[1]:
+        before, here = (_gather(seams, role, rows - 1 + role) for role in (0, 1))
+        yield before
+        yield here
         if quadratic:
-            owners = np.repeat(np.arange(len(rows)), np.diff(offsets))
-            for row in crossed:
-                yield (grams ^ columns[row][owners])[None], offsets
+            yield _cross((before[0][::2], before[1] // 2), (here[0][::2], here[1] // 2))
 
 
 def _gather(seams: Seams, role: int, sentences: Codes) -> tuple[Codes, Codes]:
@@ -317,3 +210,13 @@ def _gather(seams: Seams, role: int, sentences: Codes) -> tuple[Codes, Codes]:
     sizes = seams.offsets[sentences + 1] - begin
     offsets = np.r_[0, np.cumsum(sizes)]
     return seams.bags[role, np.repeat(begin - offsets[:-1], sizes) + np.arange(offsets[-1])], offsets
+
+
+def _cross(left: tuple[Codes, Codes], right: tuple[Codes, Codes]) -> tuple[Codes, Codes]:
+    """Return the products of every gram of one bag with every gram of the other, seam by seam, and where those of each seam begin."""
+    (left_grams, left_offsets), (right_grams, right_offsets) = left, right
+    left_sizes, right_sizes = np.diff(left_offsets), np.diff(right_offsets)
+    times = np.repeat(right_sizes, left_sizes)
+    begins = np.r_[0, np.cumsum(times)]
+    inner = np.arange(begins[-1]) + np.repeat(np.repeat(right_offsets[:-1], left_sizes) - begins[:-1], times)
+    return np.repeat(left_grams, times) ^ right_grams[inner], np.r_[0, np.cumsum(left_sizes * right_sizes)]

@@ -30,7 +30,6 @@ class SvmScorer:
         slope: of the calibration; it also undoes the scale of the weights.
         bias: of the calibration.
         settings: the features.
-        languages: what it was trained on, ISO 639-1.
         record: how it was made: data, metrics, licences.
     """
 
@@ -38,7 +37,6 @@ class SvmScorer:
     slope: float
     bias: float
     settings: FeatureSettings
-    languages: tuple[str, ...]
     record: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -47,6 +45,11 @@ class SvmScorer:
             raise ValueError(
                 f"the weights must be int8 [{1 << self.settings.bits}] for {self.settings.bits} bits, got {self.weights.dtype} {self.weights.shape}"
             )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language that it was trained on, ISO 639-1."""
+        return (self.settings.language,)
 
     @property
     def identity(self) -> str:
@@ -68,11 +71,10 @@ class SvmScorer:
         for start in range(0, len(chosen), _CHUNK):
             rows = chosen[start : start + _CHUNK]
             for codes, offsets in products(seams, self.settings, rows):
-                found = weights.take(codes).sum(axis=0, dtype=np.int16)  # exact: at most 258 weights of a seam or gram at a time
                 if offsets is None:
-                    sums[rows] += found
+                    sums[rows] += weights.take(codes).sum(axis=0, dtype=np.int16)  # exact: there are fewer than 258 columns
                 else:
-                    totals = np.r_[0, np.cumsum(found, dtype=np.int64)]
+                    totals = np.r_[0, np.cumsum(weights.take(codes), dtype=np.int64)]
                     sums[rows] += totals[offsets[1:]] - totals[offsets[:-1]]
         return sums
 
@@ -97,8 +99,8 @@ class SvmScorer:
             weights, facts = file.get_tensor("weights"), json.loads(file.metadata()["scorer"])
         settings = FeatureSettings(**{name: tuple(value) if isinstance(value, list) else value for name, value in facts["settings"].items()})
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        return cls(weights, facts["slope"], facts["bias"], settings, tuple(facts["languages"]), record)
+        return cls(weights, facts["slope"], facts["bias"], settings, record)
 
     def _bytes(self) -> bytes:
-        facts = {"slope": self.slope, "bias": self.bias, "settings": asdict(self.settings), "languages": self.languages}
+        facts = {"slope": self.slope, "bias": self.bias, "settings": asdict(self.settings)}
         return save({"weights": self.weights}, {"scorer": json.dumps(facts, sort_keys=True)})
