@@ -23,7 +23,7 @@ _UNITS = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORD = re.compile(r"\n|[^\W_]+(?:'[^\W_]+)*(?:(?<=in)')?|[&%]")
 _CONTRACTED = re.compile(r"(.+?)(n't|'m|'re|'ll|'ve|'s|'d)$")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
+_DROPPED = re.compile("[\u0300-\u036f]+|(?<=[0-9]),(?=[0-9]{3})")  # and the commas of large numbers
 _BREAK = "\n"
 
 
@@ -37,7 +37,7 @@ def number_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         int64 [words], the number of each word, from 0 without gaps, the same for all spellings of one word; and int64 [words], the index of its text.
     """
     whole = unicodedata.normalize("NFKD", _BREAK.join(text.replace(_BREAK, " ") for text in texts))
-    words = pa.array(_WORD.findall(_ACCENTS.sub("", whole).casefold().translate({ord("’"): "'", ord("‘"): "'"})), pa.string()).dictionary_encode()
+    words = pa.array(_WORD.findall(_DROPPED.sub("", whole).casefold().translate({ord("’"): "'", ord("‘"): "'"})), pa.string()).dictionary_encode()
     spelled = [_spell(word) for word in words.dictionary.to_pylist()]
     known: dict[str, int] = {}
     flat = np.array([known.setdefault(part, len(known)) for parts in spelled for part in parts], np.int64)
@@ -55,10 +55,19 @@ def _spell(word: str) -> list[str]:
     """Return the words that a written word stands for."""
     if word in _SPELLINGS:
         return _SPELLINGS[word].split()
-    if word.isascii() and word.isdecimal() and len(word) <= 2:
-        number = int(word)
-        return [_UNITS[number]] if number < len(_UNITS) else [_TENS[number // 10 - 2], *_UNITS[number % 10 : number % 10 + 1] * (number % 10 > 0)]
+    if word.isascii() and word.isdecimal() and len(word) <= 4:
+        return _spell_number(int(word)) or [word]
     if word.endswith("in'"):
         return [word[:-1] + "g"]
     parts = _CONTRACTED.match(word)
     return [*_spell(parts[1]), _ENDINGS[parts[2]]] if parts else [word]
+
+
+def _spell_number(number: int) -> list[str]:
+    """Return the words of a number up to 99, or of whole hundreds or thousands up to 9900; of others there is more than one reading."""
+    if number < len(_UNITS):
+        return [_UNITS[number]]
+    if number < 100:
+        return [_TENS[number // 10 - 2], *_UNITS[number % 10 : number % 10 + 1] * (number % 10 > 0)]
+    name, size = ("thousand", 1000) if number % 1000 == 0 else ("hundred", 100)
+    return [*_spell_number(number // size), name] if number % size == 0 else []

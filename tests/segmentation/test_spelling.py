@@ -12,6 +12,8 @@ from edos_dataset.segmentation.spelling import number_words
         ("You don't, won't, can't!", "you do not will not cannot"),
         ("They’re here; she’ll stay", "They are here, she will stay"),
         ("21 men & 20 boys, 7 dogs", "Twenty-one men and twenty boys: seven dogs"),
+        ("500 bucks, 2,000 gulls, 1500", "five hundred bucks, two thousand gulls, fifteen hundred"),
+        ("1994: 103", "1994 103"),
         ("Café, CAFÉ", "cafe cafe"),
         ("Nothin' to do", "nothing to do"),
         ("'em all, 'cause it's late", "Them all because it is late"),
