@@ -1,10 +1,10 @@
 """How much of real subtitles the alignment with scripts labels, how well, and how fast.
 
-    python evaluation/alignment.py DATA_DIR --seed 1 --sample seams.txt
+    python evaluation/alignment.py DATA_DIR --sample seams.txt --count 100 --seed 7 --least 0.5 --most 0.9
 
 reads `frasier/subtitles` with the transcripts in `frasier/scripts`, and `noisy_srt/friends` with the speakers of `sitcom_speakers/Friends.*.merged`. Writes
-evaluation/alignment.json, and to the sample 200 random labelled seams of Frasier with both sides, to be checked by hand; what is found goes into the JSON
-under "checked_by_hand", which this script leaves as it is.
+evaluation/alignment.json, and to the sample random labelled seams of Frasier with both sides, to be checked by hand; what is found goes into the JSON under
+"checked_by_hand", which this script leaves as it is.
 
 The dashes of the subtitles, which the alignment does not see, are a second opinion: a dash inside a block is a new turn; where other blocks have dashes, a
 block without any is one turn. They err too, so the shares of agreement are lower bounds.
@@ -159,7 +159,7 @@ def measure(films: Sequence[Film]) -> dict[str, Any]:
         "seams_without": int(joined.sum()),
         "at": rows,
         "least_aligned": sorted(f"{(film.alignment.speech >= 0).mean():.2f} {film.file}" for film in films)[:5],
-        "seconds_a_film": {"mean": round(float(seconds.mean()), 3), "most": round(float(seconds.max()), 3)},
+        "processor_seconds_a_film": {"mean": round(float(seconds.mean()), 3), "most": round(float(seconds.max()), 3)},
         "sentences_a_second": round(len(aligned) / float(seconds.sum())),
     }
 
@@ -183,12 +183,24 @@ def time_long_film(films: Sequence[Film], sentences: int = 10_000) -> dict[str, 
             speeches += [speech.text for speech in film.speeches]
     began = time.process_time()
     alignment = align(texts, speeches)
-    return {"sentences": len(texts), "seconds": round(time.process_time() - began, 2), "aligned": round(float((alignment.speech >= 0).mean()), 4)}
+    return {"sentences": len(texts), "processor_seconds": round(time.process_time() - began, 2), "aligned": round(float((alignment.speech >= 0).mean()), 4)}
 
 
-def sample_seams(films: Sequence[Film], count: int, seed: int, least: float) -> str:
-    """Write random labelled seams out with their neighbours and the script's passage."""
-    seams = [(film, int(at)) for film in films for at in np.flatnonzero(film.confidence >= least) if film.same[at] >= 0]
+def measure_strangers(films: Sequence[Film]) -> dict[str, float]:
+    """Align every tenth film with the script of another; nothing of it should be labelled surely."""
+    aligned, labelled, sure = [], [], []
+    for film, other in zip(films[::10], films[1::10], strict=False):
+        alignment = align(film.sentences.field("text").to_pylist(), [speech.text for speech in other.speeches])
+        same, confidence = seam_labels(alignment, [speech.speaker for speech in other.speeches], [speech.scene for speech in other.speeches])
+        aligned.append((alignment.speech >= 0).mean())
+        labelled.append((same >= 0).mean())
+        sure.append((confidence >= RECOMMENDED).mean())
+    return {name: round(float(np.mean(shares)), 4) for name, shares in (("aligned", aligned), ("labelled", labelled), ("labelled_surely", sure))}
+
+
+def sample_seams(films: Sequence[Film], count: int, seed: int, least: float, most: float) -> str:
+    """Write random labelled seams of a confidence of `least` to below `most` out, with their neighbours and the script's passage."""
+    seams = [(film, int(at)) for film in films for at in np.flatnonzero((film.same >= 0) & (film.confidence >= least) & (film.confidence < most))]
     chosen = np.random.default_rng(seed).choice(len(seams), min(count, len(seams)), replace=False)
     return "\n".join(_show_seam(number, *seams[index]) for number, index in enumerate(chosen, 1))
 
@@ -217,9 +229,11 @@ def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_dir", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sample", type=Path, help="file for the seams to check by hand")
-    parser.add_argument("--least", type=float, default=RECOMMENDED, help="confidence of the seams of the sample")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--least", type=float, default=RECOMMENDED, help="least confidence of the seams of the sample")
+    parser.add_argument("--most", type=float, default=2.0, help="confidence that they are all below")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     result: dict[str, Any] = {"date": date.today().isoformat(), "recommended_confidence": RECOMMENDED}
@@ -230,10 +244,11 @@ def main() -> None:
     cues = sorted((arguments.data_dir / "sitcom_speakers").glob("Friends.*.merged"))
     friends, pairing = align_show(arguments.data_dir / "noisy_srt" / "friends", read_cue_speeches(cues))
     result["friends"] = {"pairing": pairing, **measure(friends)}
+    result["script_of_another_film"] = measure_strangers(frasier)
     result["long_film"] = time_long_film(frasier)
     arguments.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if arguments.sample:
-        arguments.sample.write_text(sample_seams(frasier, 200, arguments.seed, arguments.least) + "\n", encoding="utf-8")
+        arguments.sample.write_text(sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most) + "\n", encoding="utf-8")
     print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
 
 

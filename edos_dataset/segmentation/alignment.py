@@ -23,15 +23,15 @@ _MOST_SCRIPTS = 2  # a phrase of more scripts says nothing
 class Alignment:
     """Where the sentences of a subtitle file stand in the speeches of a script.
 
-    Confidences are 0 to 1, means over words: 0 for a word without a match, otherwise the more, the rarer the word is and the more matches on both sides of it
-    bear it out; so a short common sentence that met its like by chance has little.
+    Confidences are 0 to 1. A match has the more of it, the rarer its word is, the more matches on both sides bear it out, and the more of its sentence matches
+    too; so a short common sentence that met its like by chance has little. A sentence that is not aligned has none.
 
     Attributes:
         speech: int32 [sentences], index of the speech in which a sentence begins, NO_SPEECH if it is not aligned.
         last_speech: int32 [sentences], index of the speech in which it ends.
-        confidence: float32 [sentences], over all its words.
-        opening: float32 [sentences], over its first three words.
-        closing: float32 [sentences], over its last three words.
+        confidence: float32 [sentences], the mean over all its words, 0 for those without a match.
+        opening: float32 [sentences], how surely it begins in `speech`: that of the surest match, less 5 % for each word before it.
+        closing: float32 [sentences], how surely it ends in `last_speech`: likewise from its end.
     """
 
     speech: np.ndarray
