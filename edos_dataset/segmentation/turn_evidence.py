@@ -20,13 +20,13 @@ Floats = npt.NDArray[np.float64]
 UNKNOWN, OUTSIDE, INSIDE = 99, 98, 97
 """The numbers of their own; all others are below."""
 
-_GAPS = (-0.001, 0.001, 0.05, 0.1, 0.15, 0.25, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)  # seconds
+_GAPS = (0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # seconds; a pause below 0.3 is how a subtitler parts blocks that follow at once, by 0 to 6 frames
 _DURATIONS = (0.8, 1.2, 1.6, 2.0, 2.5, 3.0, 4.0, 6.0)  # seconds
 _RATES = (6.0, 9.0, 12.0, 15.0, 18.0, 22.0)  # letters a second
 _DENSITIES = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0)  # sentences a minute
 _SHARES = (0.001, 0.03, 0.15, 0.4)
 _WORDS = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0, 16.0)
-_SPLIT = 0.0025  # seconds by which the halves of a block may differ through rounding
+_ROUNDING = 0.0025  # seconds by which the halves of a block may differ
 
 
 def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[str, Bins | Hashes]:
@@ -42,14 +42,14 @@ def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[s
     gap, duration, rate = _times(sentences)
     gaps = np.where(relation == 0, INSIDE, _bin(gap, _GAPS))
     spans, rates = _bin(duration, _DURATIONS), _bin(rate, _RATES)
-    even = _evenly_split(gap, duration)
+    split = _split_blocks(gap, duration, offsets)
     dash = flags(sentences.field("dash")).astype(np.int64)
     words = _bin(np.diff(np.r_[0, np.cumsum(tokens.kind == WORD)][tokens.offsets]).astype(np.float64), _WORDS)
     head, tail = _marks(tokens)
     return {
         "block.relation": relation,
         "timing.gap": gaps,
-        "timing.even": even,
+        "timing.split": split,
         "timing.duration_before": beside(spans, -1, document),
         "timing.duration": spans,
         "timing.rate_before": beside(rates, -1, document),
@@ -68,8 +68,8 @@ def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[s
         "neighbours.gap_after": beside(gaps, 1, document),
         "neighbours.block_before": beside(relation, -1, document),
         "neighbours.block_after": beside(relation, 1, document),
-        "neighbours.even_before": beside(even, -1, document),
-        "neighbours.even_after": beside(even, 1, document),
+        "neighbours.split_before": beside(split, -1, document),
+        "neighbours.split_after": beside(split, 1, document),
         "neighbours.mark_two_before": beside(tail, -2, document),
         "neighbours.words_two_before": beside(words, -2, document),
         "neighbours.words_after": beside(words, 1, document),
@@ -105,11 +105,19 @@ def _times(sentences: pa.StructArray) -> tuple[Floats, Floats, Floats]:
     return start - np.roll(end, 1), duration, letters / np.maximum(duration, 0.1)
 
 
-def _evenly_split(gap: Floats, duration: Floats) -> Bins:
-    """Say whether two sentences follow each other at once and last equally long: one block of two speakers, cut in two when its dashes were dropped."""
+def _split_blocks(gap: Floats, duration: Floats, offsets: Bins) -> Bins:
+    """Say where one block of two speakers was probably cut in two when its dashes were dropped.
+
+    Returns:
+        1 where two sentences follow each other at once and last equally long; 2 where they only follow at once, in a document in which this is seen at splits
+        (a sentence that goes on in the next block hides how long its first one lasts); 0 elsewhere.
+    """
     before = np.roll(duration, 1)
-    even = (np.abs(gap) < _SPLIT) & (np.abs(duration - before) < _SPLIT)
-    return np.where(np.isnan(gap) | np.isnan(duration) | np.isnan(before), UNKNOWN, even).astype(np.int64)
+    at_once = np.abs(gap) < _ROUNDING
+    even = at_once & (np.abs(duration - before) < _ROUNDING)
+    splits = _shares(even, offsets) > 0.7 * _shares(at_once, offsets)
+    kind = np.where(even, 1, np.where(at_once & np.repeat(splits, np.diff(offsets)), 2, 0))
+    return np.where(np.isnan(gap) | np.isnan(duration) | np.isnan(before), UNKNOWN, kind)
 
 
 def _marks(tokens: Tokens) -> tuple[Hashes, Hashes]:
