@@ -56,14 +56,17 @@ def align(sentences: Sequence[str], speeches: Sequence[str]) -> Alignment:
     owners, speech_of = owners[:border], owners[border:] - len(sentences)
     _drop_strays(place, owners, speech_of)
     matched = np.flatnonzero(place >= 0)
+    speech = np.full(border, NO_SPEECH, np.int32)
+    speech[matched] = speech_of[place[matched]]
     first, last = (np.full(len(sentences), NO_SPEECH, np.int32) for _ in range(2))
-    first[owners[matched[::-1]]] = speech_of[place[matched[::-1]]]
-    last[owners[matched]] = speech_of[place[matched]]
+    first[owners[matched[::-1]]] = speech[matched[::-1]]
+    last[owners[matched]] = speech[matched]
     bounds = np.searchsorted(owners, np.arange(len(sentences) + 1))
-    at = np.arange(border)
     trust = _trust(place, worth) * _backing(place, worth, owners)
     confidence = np.bincount(owners, trust, len(sentences)) / np.maximum(np.diff(bounds), 1)
-    opening, closing = (_surest(trust, owners, distance, len(sentences)) for distance in (at - bounds[owners], bounds[owners + 1] - 1 - at))
+    from_begin, from_end = np.arange(border) - bounds[owners], bounds[owners + 1] - 1 - np.arange(border)
+    opening = _surest(trust * (speech == first[owners]), owners, from_begin, len(sentences))
+    closing = _surest(trust * (speech == last[owners]), owners, from_end, len(sentences))
     return Alignment(first, last, confidence.astype(np.float32), opening, closing)
 
 

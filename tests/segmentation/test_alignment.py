@@ -1,7 +1,18 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from edos_dataset.cleaning.lines import CleanLines
+from edos_dataset.pipeline import split_rejects
+from edos_dataset.schema import flags, unnest
 from edos_dataset.segmentation.alignment import Alignment, align, find_scripts, seam_labels
+from edos_dataset.segmentation.sentences import SplitSentences
+from edos_dataset.sources.encodings import decode
+from edos_dataset.sources.films import ReadFilms
+from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.scripts import read_script
 
 SPEECHES = [
     "The lamp went out again last night, doctor, and nobody wrote it down.",  # 0 Ann
@@ -95,6 +106,13 @@ def test_confidence_falls_with_words_that_are_not_there() -> None:
     assert half.opening[0] == pytest.approx(whole.opening[0], abs=0.1)
 
 
+def test_a_sentence_of_two_speeches_opens_and_closes_each_by_its_own_words() -> None:
+    alignment = align(["What went out again last night, doctor? Who knows, who knows. Going to."], SPEECHES)
+    assert alignment.speech.tolist() == [0]
+    assert alignment.last_speech.tolist() == [1]
+    assert alignment.closing[0] < alignment.opening[0]
+
+
 def test_labels_of_seams() -> None:
     sentences = [
         "Nobody wrote it down.",
@@ -184,3 +202,28 @@ def test_a_film_of_ten_thousand_sentences_cut_and_misheard() -> None:
     sure = known & (alignment.opening >= 0.9)
     assert sure.mean() > 0.6
     assert (alignment.speech == truth)[sure].mean() > 0.998
+
+
+def test_episodes_with_scripts() -> None:
+    folder = Path(os.environ.get("EDOS_DATA_DIR", "/nowhere")) / "frasier"
+    if not folder.is_dir():
+        pytest.skip("EDOS_DATA_DIR is not set")
+    scripts = [read_script(decode(path.read_bytes())[0]) for path in sorted((folder / "scripts").glob("01*.txt"))]
+    table = find_films([folder / "subtitles" / "01"], "en").films
+    for stage in (ReadFilms(), CleanLines(), SplitSentences()):
+        table, _ = split_rejects(stage(table))
+    flat, offsets = unnest(table, "sentences")
+    films = [flat.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    chosen, shared = find_scripts([film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in scripts])
+    assert shared.min() > 0.3
+    sure, dashes = [], []
+    for film, script in zip(films, (scripts[index] for index in chosen), strict=True):
+        alignment = align(film.field("text").to_pylist(), [speech.text for speech in script])
+        same, confidence = seam_labels(alignment, [speech.speaker for speech in script], [speech.scene for speech in script])
+        first, last = (film.field(name).to_numpy() for name in ("first_block", "last_block"))
+        parted = np.r_[False, first[1:] == last[:-1]] & flags(film.field("dash"))
+        sure.append((confidence >= 0.5).mean())
+        dashes += same[parted & (confidence >= 0.5)].tolist()
+    assert min(sure) > 0.75
+    assert np.mean(sure) > 0.85
+    assert np.mean(np.array(dashes) == 0) > 0.97
