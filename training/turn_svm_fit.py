@@ -32,8 +32,8 @@ class FitSettings:
 
     features: FeatureSettings = field(default_factory=FeatureSettings)
     alpha: float = 1e-6
-    rate: float = 5e-4
-    epochs: int = 2
+    rate: float = 2e-4
+    epochs: int = 4
     held_out: int = 10
     seed: int = 0
 

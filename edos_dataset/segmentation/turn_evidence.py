@@ -129,9 +129,10 @@ def _marks(tokens: Tokens) -> tuple[Hashes, Hashes]:
     return np.where(begin == end, nothing, head[begin]), np.where(begin == end, nothing, tail[end])
 
 
-def _shares(holds: Bins, offsets: Bins) -> Floats:
-    total = np.r_[0, np.cumsum(holds)][offsets]
-    return np.diff(total) / np.maximum(np.diff(offsets), 1)
+def _shares(holds: Bins | npt.NDArray[np.bool_], offsets: Bins) -> Floats:
+    """Return the share of each document's sentences for which something holds."""
+    shares: Floats = np.diff(np.r_[0, np.cumsum(holds)][offsets]) / np.maximum(np.diff(offsets), 1)
+    return shares
 
 
 def _densities(sentences: pa.StructArray, offsets: Bins) -> Floats:

@@ -56,7 +56,9 @@ class FeatureSettings:
     language: str = "en"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Check the parameters; lists, as JSON gives them, become tuples."""
+        object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "genres", tuple(self.genres))
         if strange := sorted(set(self.groups) - set(GROUPS)):
             raise ValueError(f"no group of turn features is named {strange[0]!r}; there is {', '.join(GROUPS)}")
         if not 8 <= self.bits <= 24:
@@ -137,13 +139,13 @@ def _with_names(tokens: Tokens, documents: Codes) -> Tokens:
 def _edges(tokens: Tokens, document: Bins) -> dict[str, Bins | Hashes]:
     """Return the first and final words and bigrams of both sentences, and words of their neighbours."""
     spoken = tokens.kind == WORD
-    words = np.r_[tokens.surface[spoken], _NOTHING]
+    words = np.r_[tokens.surface[spoken], _NOTHING, _NOTHING]
     ends = np.r_[0, np.cumsum(spoken)][tokens.offsets]
     begin, end = ends[:-1], ends[1:]
     some, several = end > begin, end > begin + 1
     head = np.where(some, words[begin], _NOTHING)
     tail = np.where(some, words[end - 1], _NOTHING)
-    opening = np.where(several, _mix(words[begin]) + words[np.minimum(begin + 1, len(words) - 1)], head)
+    opening = np.where(several, _mix(words[begin]) + words[begin + 1], head)
     closing = np.where(several, _mix(words[end - 2]) + words[end - 1], tail)
     return {
         "edge_tokens.first_before": beside(head, -1, document),

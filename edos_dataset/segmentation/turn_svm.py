@@ -59,7 +59,7 @@ class SvmScorer:
     def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
         """Score every sentence of some documents; see TurnScorer."""
         seams = read_seams(table, self.settings)
-        scores = (1 / (1 + np.exp(-(self.slope * self.margins(seams) + self.bias)))).astype(np.float32)
+        scores: npt.NDArray[np.float32] = (1 / (1 + np.exp(-(self.slope * self.margins(seams) + self.bias)))).astype(np.float32)
         scores[seams.first] = np.nan
         return scores
 
@@ -97,7 +97,7 @@ class SvmScorer:
             raise FileNotFoundError(f"no turn scorer in {str(folder)!r}: expected a folder with {_FILE} and record.json")
         with safe_open(folder / _FILE, framework="np") as file:
             weights, facts = file.get_tensor("weights"), json.loads(file.metadata()["scorer"])
-        settings = FeatureSettings(**{name: tuple(value) if isinstance(value, list) else value for name, value in facts["settings"].items()})
+        settings = FeatureSettings(**facts["settings"])
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
         return cls(weights, facts["slope"], facts["bias"], settings, record)
 
