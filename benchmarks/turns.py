@@ -1,0 +1,142 @@
+"""Sentence pairs per second of the SVM of turns on one core, beside scikit-learn's HashingVectorizer and LinearSVC on the same features in the same run.
+
+    python benchmarks/turns.py SENTENCES.parquet --scorer FOLDER --repeats 5
+
+The sentences come from Parquet files as `training/turn_data.py` writes them. Ours is all the work from the table to the scores, "cold" the first pass of the
+process, with the loading of the lemmatiser's dictionary and every word seen for the first time. The baselines get tokens, lemmas and bins for nothing and
+are timed from there on: names of features, hashing, decision. They run on the first --few seams, since they are slow; once with all products, once without
+("plain"). Without --scorer the weights are random, which changes no speed. Writes benchmarks/turns.json.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from encoding import describe_machine
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.svm import LinearSVC
+
+from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, read_seams
+from edos_dataset.segmentation.turn_svm import SvmScorer
+
+Row = tuple[list[str], int, list[str], list[str]]
+
+
+def random_scorer() -> SvmScorer:
+    """Return a scorer with the default features and weights without meaning."""
+    settings = FeatureSettings()
+    return SvmScorer(np.random.default_rng(0).integers(-127, 128, 1 << settings.bits).astype(np.int8), 0.001, 0.0, settings)
+
+
+def rows_of(seams: Seams, chosen: np.ndarray) -> list[Row]:
+    """Return for some seams the values of the columns by name, how many of them are no words, and the grams on either side."""
+    grams = [[str(code) for code in bag.tolist()] for bag in seams.bags]
+    names, columns, offsets = seams.names, seams.columns[:, chosen].T.tolist(), seams.offsets.tolist()
+    return [
+        (
+            [f"{name}={value}" for name, value in zip(names, values, strict=True)],
+            seams.plain,
+            [f"before={gram}" for gram in grams[0][offsets[row - 1] : offsets[row]]],
+            [f"here={gram}" for gram in grams[1][offsets[row] : offsets[row + 1]]],
+        )
+        for row, values in zip(chosen.tolist(), columns, strict=True)
+    ]
+
+
+def linear(row: Row) -> Iterator[str]:
+    """Yield the names of the features of a seam without their products."""
+    columns, _, before, here = row
+    yield from columns
+    yield from before
+    yield from here
+
+
+def quadratic(row: Row) -> Iterator[str]:
+    """Yield the names of all features of a seam, as `turn_features.products` has them."""
+    columns, plain, before, here = row
+    yield from linear(row)
+    for place in range(plain):
+        for other in columns[place + 1 :]:
+            yield f"{columns[place]}&{other}"
+    for gram in before[::2]:
+        for other in here[::2]:
+            yield f"{gram}&{other}"
+
+
+def baseline(names: Callable[[Row], Iterator[str]], rows: list[Row], labels: np.ndarray, bits: int) -> Callable[[], np.ndarray]:
+    """Return what hashes and decides all rows, fitted to a part of them."""
+    vectorizer = HashingVectorizer(analyzer=names, n_features=1 << bits, norm=None, alternate_sign=False, dtype=np.float32)
+    part = slice(None, 1000)
+    model = LinearSVC(C=1e-3, loss="hinge", max_iter=50, random_state=0).fit(vectorizer.transform(rows[part]), labels[part])
+    return lambda: model.decision_function(vectorizer.transform(rows))
+
+
+def seconds(work: Callable[[], object], repeats: int) -> list[float]:
+    """Return the seconds of every repeat."""
+    found = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        found.append(round(time.perf_counter() - began, 3))
+    return found
+
+
+def entry(pairs: int, times: list[float]) -> dict[str, Any]:
+    """Return pairs, seconds of every repeat, and the median as pairs per second."""
+    return {"pairs": pairs, "seconds": times, "pairs_per_second": round(pairs / statistics.median(times))}
+
+
+def compare(table: pa.Table, scorer: SvmScorer, few: int, repeats: int) -> dict[str, Any]:
+    """Time the scorer on the whole table, and both baselines on its first seams."""
+    cold = seconds(lambda: scorer.same_turn(table), 1)
+    warm = seconds(lambda: scorer.same_turn(table), repeats)
+    seams = read_seams(table, scorer.settings)
+    chosen = np.flatnonzero(~seams.first)
+    rows = rows_of(seams, chosen[:few])
+    labels = scorer.margins(seams)[chosen[:few]] * scorer.slope + scorer.bias > 0
+    results = {"ours": entry(len(chosen), warm), "ours_cold": entry(len(chosen), cold)}
+    for name, names in (("scikit_learn", quadratic), ("scikit_learn_plain", linear)):
+        results[name] = entry(len(rows), seconds(baseline(names, rows, labels, scorer.settings.bits), repeats))
+        results[name]["features_per_pair"] = round(sum(sum(1 for _ in names(row)) for row in rows) / len(rows), 1)
+    speed = results["ours"]["pairs_per_second"]
+    ratios = {name: round(speed / results[name]["pairs_per_second"], 2) for name in ("scikit_learn", "scikit_learn_plain")}
+    return {"documents": table.num_rows, "results": results, "ratio": ratios}
+
+
+def main() -> None:
+    """Time and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sentences", type=Path, nargs="+")
+    parser.add_argument("--scorer", type=Path, help="folder with svm.safetensors")
+    parser.add_argument("--few", type=int, default=3000, help="seams for the baselines")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core for everything that follows
+    table = pa.concat_tables([pq.read_table(path) for path in arguments.sentences])
+    scorer = SvmScorer.load(arguments.scorer) if arguments.scorer else random_scorer()
+    report = {
+        "command": " ".join(["python", "benchmarks/turns.py", *(path.name for path in arguments.sentences), *sys.argv[1 + len(arguments.sentences) :]]),
+        "date": date.today().isoformat(),
+        "machine": describe_machine(),
+        "versions": {name: version(name) for name in ("numpy", "pyarrow", "scikit-learn", "simplemma")},
+        "weights": "random" if arguments.scorer is None else scorer.identity,
+        **compare(table, scorer, arguments.few, arguments.repeats),
+    }
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(report, indent=1))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
