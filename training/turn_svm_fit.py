@@ -26,7 +26,7 @@ class FitSettings:
         alpha: weight of the L2 penalty.
         rate: step of the gradient descent, constant.
         epochs: passes over the data.
-        held_out: every n-th document is kept for the calibration.
+        held_out: every n-th film is kept for the calibration.
         seed: of the order of the seams.
     """
 
@@ -47,22 +47,29 @@ def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitS
         settings: how.
 
     Raises:
-        ValueError: the chosen seams are not of both classes.
+        ValueError: the chosen seams are too few to learn from and to calibrate with.
     """
     features = replace(settings.features, genres=_genres(table))
     seams = read_seams(table, features)
     label = table["same_turn"].combine_chunks().flatten().to_numpy()
     weight = table["label_confidence"].combine_chunks().flatten().to_numpy()
     usable = seams_chosen & (label >= 0) & ~seams.first & (weight > 0)
-    lengths = np.diff(unnest(table, "sentences")[1])
-    kept = np.repeat(np.arange(table.num_rows) % settings.held_out == 0, lengths)
-    if len(np.unique(label[usable & ~kept])) < 2:
-        raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
-    raw = _descend(seams, label, weight, np.flatnonzero(usable & ~kept), settings)
-    scorer = _rounded(raw, features)
-    sums = scorer.margins(seams)[usable & kept]
-    slope, bias = _platt(sums, label[usable & kept], weight[usable & kept])
+    kept = _held_out(table, settings.held_out)
+    learned, held = np.flatnonzero(usable & ~kept), np.flatnonzero(usable & kept)
+    if min(len(np.unique(label[part])) for part in (learned, held)) < 2:
+        raise ValueError(
+            "learning and calibration both need seams where the turn goes on and seams where a new one begins; "
+            f"of the chosen seams {len(learned)} and {len(held)} are theirs, of one kind at most in one of the two; choose more films"
+        )
+    scorer = _rounded(_descend(seams, label, weight, learned, settings), features)
+    slope, bias = _platt(scorer.margins(seams)[held], label[held], weight[held])
     return replace(scorer, slope=slope, bias=bias)
+
+
+def _held_out(table: pa.Table, every: int) -> npt.NDArray[np.bool_]:
+    """Say which sentences are of every n-th film, all versions of it; [sentences]."""
+    film = table["film"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return np.repeat(film % every == 0, np.diff(unnest(table, "sentences")[1]))
 
 
 def _genres(table: pa.Table) -> tuple[str, ...]:

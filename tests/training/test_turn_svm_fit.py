@@ -86,7 +86,7 @@ def test_seams_that_are_not_chosen_or_not_labelled_teach_nothing():
 
 def test_one_class_is_too_few():
     table = labelled(films=12)
-    with pytest.raises(ValueError, match="one kind at most"):
+    with pytest.raises(ValueError, match="choose more films"):
         training.fit_svm(table, flat(table, "same_turn") == 1, SMALL)
 
 
@@ -98,3 +98,9 @@ def test_feature_rows_times_weights_are_the_margins():
     features = training.feature_rows(seams, scorer.settings, rows)
     assert features.dtype == np.float32
     assert (features @ scorer.weights.astype(np.float32)).tolist() == scorer.margins(seams)[rows].tolist()
+
+
+def test_versions_of_a_film_are_held_out_together():
+    table = labelled(films=12, sentences=3)
+    twice = pa.concat_tables([table, table.slice(5, 7)])
+    assert training._held_out(twice, 4).reshape(-1, 3).all(axis=1).tolist() == [number % 4 == 0 for number in [*range(12), *range(5, 12)]]
