@@ -14,6 +14,7 @@ import simplemma
 _TOKEN = re.compile(r"(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<trail>\.\.+|…|--+|[—–])|(?P<mark>[.!?,;:])|\S")
 _CURLY = str.maketrans("’", "'")
 _NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a name
+_NAME = np.uint64(int.from_bytes(blake2b(b"<name>", digest_size=8).digest(), "little"))
 WORD, MARK = 0, 1
 LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
 
@@ -69,26 +70,42 @@ def tokenize(texts: pa.StringArray, language: str | None) -> Tokens:
     return Tokens(surface[index], lemma[index], narrow[0][index], narrow[1][index], word[index], len(distinct), offsets)
 
 
+def mask_names(tokens: Tokens, documents: npt.NDArray[np.int64]) -> Tokens:
+    """Take every word that a document writes with a capital inside sentences, and never without one, for a name: names of one show say nothing of another."""
+    inner = np.ones(len(tokens.word), bool)
+    inner[tokens.offsets[:-1][np.diff(tokens.offsets) > 0]] = False
+    is_name = np.zeros(len(tokens.word), bool)
+    for begin, end in pairwise(documents.tolist()):
+        word, case = tokens.word[begin:end], tokens.case[begin:end]
+        named = np.zeros(tokens.words, bool)
+        named[word[(case == CAPITALISED) & inner[begin:end]]] = True
+        named[word[case == LOWER]] = False
+        is_name[begin:end] = named[word]
+    surface, lemma = np.where(is_name, _NAME, tokens.surface), np.where(is_name, _NAME, tokens.lemma)
+    return Tokens(surface, lemma, tokens.kind, tokens.case, tokens.word, tokens.words, tokens.offsets)
+
+
 @lru_cache(maxsize=1 << 17)
 def _split(piece: str, language: str) -> tuple[tuple[int, int, int, int], ...]:
     """Return (surface, lemma, kind, case) of every token of a text without spaces."""
-    return tuple(_describe(match, language) for match in _TOKEN.finditer(piece))
-
-
-def _describe(match: re.Match[str], language: str) -> tuple[int, int, int, int]:
-    text = match.group().translate(_CURLY)
-    if match.lastgroup == "word":
-        capitalised = text[0].isupper() and text[1:2].islower() and language not in _NOUNS_CAPITALISED
-        small = text.lower()
-        return text_hash(small), text_hash(_lemma(small, language)), WORD, CAPITALISED if capitalised else LOWER if text[0].islower() else OTHER_CASE
-    if match.lastgroup == "number":
-        code = text_hash("0")
-        return code, code, WORD, OTHER_CASE
-    code = text_hash("..." if match.lastgroup == "trail" and text[0] in ".…" else text[:2])
-    return code, code, MARK, OTHER_CASE
+    return tuple(_describe(match.group(), match.lastgroup, language) for match in _TOKEN.finditer(piece))
 
 
 @lru_cache(maxsize=1 << 17)
+def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int, int]:
+    text = text.translate(_CURLY)
+    if form == "word":
+        capitalised = text[0].isupper() and text[1:2].islower() and language not in _NOUNS_CAPITALISED
+        case = CAPITALISED if capitalised else LOWER if text[0].islower() else OTHER_CASE
+        small = text.lower()
+        return text_hash(small), text_hash(_lemma(small, language)), WORD, case
+    if form == "number":
+        code = text_hash("0")
+        return code, code, WORD, OTHER_CASE
+    code = text_hash("..." if form == "trail" and text[0] in ".…" else text[:2])
+    return code, code, MARK, OTHER_CASE
+
+
 def _lemma(word: str, language: str) -> str:
     try:
         return simplemma.lemmatize(word, language).lower()
