@@ -7,7 +7,6 @@ no time, no block) is a value of its own.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from edos_dataset.schema import unnest
 from edos_dataset.segmentation.turn_evidence import UNKNOWN, Bins, Hashes, beside, evidence
-from edos_dataset.segmentation.turn_tokens import CAPITALISED, LOWER, WORD, Tokens, text_hash, tokenize
+from edos_dataset.segmentation.turn_tokens import WORD, Tokens, mask_names, text_hash, tokenize
 
 Codes = npt.NDArray[np.int64]
 
@@ -35,7 +34,6 @@ GROUPS = (
 )
 """The groups of features; the first seven are the paper's."""
 
-_NAME = np.uint64(text_hash("<name>"))
 _NOTHING = np.uint64(text_hash("<nothing>"))
 
 
@@ -94,7 +92,7 @@ def read_seams(table: pa.Table, settings: FeatureSettings) -> Seams:
     first = np.zeros(len(sentences), bool)
     first[offsets[:-1][lengths > 0]] = True
     tokens = tokenize(sentences.field("text"), settings.language)
-    tokens = _with_names(tokens, tokens.offsets[offsets])
+    tokens = mask_names(tokens, tokens.offsets[offsets])
     bins = _chosen({**evidence(sentences, tokens, offsets), **_genres(table, document, settings.genres)}, settings)
     words = _chosen(_edges(tokens, document), settings)
     codes = [_code(values, name, settings.bits) for name, values in (bins | words).items()]
@@ -119,21 +117,6 @@ def _code(values: Bins | Hashes, name: str, bits: int) -> Codes:
     if values.dtype == np.int64:
         return _code(np.arange(UNKNOWN + 1, dtype=np.uint64), name, bits)[values]
     return (_mix(values.astype(np.uint64) + np.uint64(text_hash(name))) >> np.uint64(64 - bits)).astype(np.int64)
-
-
-def _with_names(tokens: Tokens, documents: Codes) -> Tokens:
-    """Take every word that a document writes with a capital inside sentences, and never without one, for a name: names of one show say nothing of another."""
-    inner = np.ones(len(tokens.word), bool)
-    inner[tokens.offsets[:-1][np.diff(tokens.offsets) > 0]] = False
-    is_name = np.zeros(len(tokens.word), bool)
-    for begin, end in pairwise(documents.tolist()):
-        word, case = tokens.word[begin:end], tokens.case[begin:end]
-        named = np.zeros(tokens.words, bool)
-        named[word[(case == CAPITALISED) & inner[begin:end]]] = True
-        named[word[case == LOWER]] = False
-        is_name[begin:end] = named[word]
-    surface, lemma = np.where(is_name, _NAME, tokens.surface), np.where(is_name, _NAME, tokens.lemma)
-    return Tokens(surface, lemma, tokens.kind, tokens.case, tokens.word, tokens.words, tokens.offsets)
 
 
 def _edges(tokens: Tokens, document: Bins) -> dict[str, Bins | Hashes]:

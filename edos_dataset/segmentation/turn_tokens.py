@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +58,8 @@ def tokenize(texts: pa.StringArray, language: str | None) -> Tokens:
     lists = pc.utf8_split_whitespace(texts)
     pieces = lists.flatten().dictionary_encode()
     known = [_split(piece, (language or "")[:2].lower()) for piece in pieces.dictionary.to_pylist()]
-    counts = np.array([len(split) for split in known], np.int64)
-    rows = np.array([token for split in known for token in split], np.uint64).reshape(-1, 4)
+    counts = np.fromiter(map(len, known), np.int64, len(known))
+    rows = np.fromiter(chain.from_iterable(chain.from_iterable(known)), np.uint64).reshape(-1, 4)
     begins = np.cumsum(counts) - counts
     piece = pieces.indices.to_numpy()
     ends = np.r_[0, np.cumsum(counts[piece])]

@@ -1,0 +1,256 @@
+"""Learn the network of `edos_dataset.segmentation.turn_net`: binary cross-entropy over labelled seams, whole documents a batch, AdamW."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import torch
+from torch import nn
+
+from edos_dataset.schema import unnest
+from edos_dataset.segmentation.turn_evidence import UNKNOWN
+from edos_dataset.segmentation.turn_net import BINS, CASES, EDGE, EVIDENCE, PLACES, SPECIAL, NetInputs, NetScorer, read_inputs
+from edos_dataset.segmentation.turn_tokens import mask_names, tokenize
+
+VARIANTS = ("_dashes", "_plain")
+"""Ends of the names of corpora that hold the documents of another one in another form."""
+
+
+@dataclass(frozen=True)
+class NetSettings:
+    """How to learn.
+
+    Args:
+        embedding: numbers a word.
+        filters: numbers that three words, and the edges of a sentence, are filtered to.
+        evidence: numbers that the evidence of a sentence is embedded in.
+        hidden: numbers a sentence in the layers over sentences.
+        dropout: share of numbers that are dropped after each layer.
+        unknown_words: share of words that are hidden in training, so that unknown ones are known.
+        unknown_evidence: share of documents of which one kind of evidence is hidden.
+        least: a word that occurs less often has no embedding of its own.
+        epochs: passes over the documents; of one that comes in several forms each pass takes one.
+        share: corpus → share of its documents in a pass, where not all.
+        sentences: a batch, about.
+        rate: highest step; it rises over the first 60 batches and falls to zero evenly.
+        decay: of the weights.
+        seed: of everything that is drawn.
+    """
+
+    embedding: int = 32
+    filters: int = 64
+    evidence: int = 32
+    hidden: int = 96
+    dropout: float = 0.25
+    unknown_words: float = 0.15
+    unknown_evidence: float = 0.1
+    least: int = 4
+    epochs: int = 6
+    share: Mapping[str, float] = field(default_factory=dict)
+    sentences: int = 3200
+    rate: float = 2e-3
+    decay: float = 1e-4
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A document, its labels and their weights: [sentences]."""
+
+    inputs: NetInputs
+    label: npt.NDArray[np.float32]
+    weight: npt.NDArray[np.float32]
+
+
+class Net(nn.Module):
+    """The network, as NetScorer carries it out.
+
+    Args:
+        vocabulary: words with an embedding of their own.
+        settings: sizes and dropout.
+    """
+
+    def __init__(self, vocabulary: int, settings: NetSettings) -> None:
+        super().__init__()
+        self.words = nn.Embedding(vocabulary + SPECIAL, settings.embedding, padding_idx=0)
+        self.cases = nn.Embedding(1 + 2 * CASES, settings.embedding, padding_idx=0)
+        self.evidence = nn.Embedding(BINS * len(EVIDENCE), settings.evidence)
+        for table in (self.words, self.cases, self.evidence):
+            nn.init.normal_(table.weight, 0, 0.1)
+        with torch.no_grad():
+            self.words.weight[0], self.cases.weight[0] = 0, 0
+        self.filter = nn.Linear(3 * settings.embedding, settings.filters)
+        self.edge = nn.Linear(2 * EDGE * settings.embedding, settings.filters)
+        width = 2 * settings.filters + settings.evidence
+        self.first = nn.Linear(5 * width, settings.hidden)
+        self.second = nn.Linear(3 * settings.hidden, settings.hidden)
+        self.out = nn.Linear(settings.hidden, 1)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(self, documents: list[NetInputs], unknown_words: float = 0.0, generator: torch.Generator | None = None) -> torch.Tensor:
+        """Return the log-odds of "same turn", [sentences of all documents]."""
+        words = torch.from_numpy(np.concatenate([document.words for document in documents]))
+        if unknown_words:
+            hidden = (torch.rand(len(words), generator=generator) < unknown_words) & (words > 0)
+            words = torch.where(hidden, 1, words)
+        cases = torch.from_numpy(np.concatenate([document.cases for document in documents]))
+        vectors = self.dropout(self._sentence_vectors(self.words(words) + self.cases(cases), documents))
+        evidence = torch.from_numpy(np.concatenate([document.evidence for document in documents]))
+        sentences = torch.cat([vectors, torch.relu(self.evidence(evidence).sum(1))], 1)
+        number = torch.from_numpy(np.repeat(np.arange(len(documents)), [len(document.evidence) for document in documents]))
+        hidden = self.dropout(torch.relu(self.first(_around(sentences, number, 2))))
+        hidden = self.dropout(hidden + torch.relu(self.second(_around(hidden, number, 1))))
+        return self.out(hidden)[:, 0]
+
+    def _sentence_vectors(self, words: torch.Tensor, documents: list[NetInputs]) -> torch.Tensor:
+        lengths = np.array([len(document.words) for document in documents])
+        shifts = np.cumsum(lengths) - lengths
+        begin = torch.from_numpy(np.concatenate([document.starts[:-1] + shift for document, shift in zip(documents, shifts, strict=True)]))
+        end = torch.from_numpy(np.concatenate([document.starts[1:] + shift for document, shift in zip(documents, shifts, strict=True)]))
+        nothing = torch.zeros(1, words.shape[1])
+        near = torch.cat([torch.cat([nothing, words[:-1]]), words, torch.cat([words[1:], nothing])], 1)
+        filtered = torch.relu(self.filter(near))
+        sentence = torch.cumsum(torch.zeros(len(words), dtype=torch.long).index_fill_(0, begin, 1), 0) - 1
+        inside = torch.ones(len(words), 1).index_fill_(0, begin, 0)
+        inside[torch.from_numpy(shifts + lengths - 1)] = 0
+        pooled = torch.zeros(len(begin), filtered.shape[1]).scatter_reduce(0, sentence[:, None].expand_as(filtered), filtered * inside, "amax")
+        steps = torch.arange(1, EDGE + 1)
+        edges = torch.cat([torch.minimum(begin[:, None] + steps, end[:, None]), torch.maximum(end[:, None] - steps, begin[:, None])], 1)
+        return torch.cat([pooled, torch.relu(self.edge(words[edges].flatten(1)))], 1)
+
+
+def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.Tensor:
+    """Return each row beside the `reach` rows before and behind it, zeros where these are of another document."""
+    rows = torch.arange(len(values))
+    columns = []
+    for step in range(-reach, reach + 1):
+        there = (rows + step).clamp(0, len(values) - 1)
+        near = ((rows + step == there) & (document[there] == document))[:, None]
+        columns.append(values[there] * near)
+    return torch.cat(columns, 1)
+
+
+def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, log: bool = False) -> NetScorer:
+    """Learn a scorer from labelled documents.
+
+    Args:
+        table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam) and `corpus`.
+        seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
+        settings: how.
+        log: print the loss of every pass.
+
+    Raises:
+        ValueError: the chosen seams are not of both classes.
+    """
+    label = table["same_turn"].combine_chunks().flatten().to_numpy()
+    weight = np.where(seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0).astype(np.float32)
+    if len(np.unique(label[weight > 0])) < 2:
+        raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
+    vocabulary = _vocabulary(table, settings.least)
+    _, offsets = unnest(table, "sentences")
+    bounds = zip(offsets[:-1], offsets[1:], strict=True)
+    inputs = read_inputs(table, vocabulary, "en")
+    examples = [Example(document, label[a:b].astype(np.float32), weight[a:b]) for document, (a, b) in zip(inputs, bounds, strict=True)]
+    rng, generator = np.random.default_rng(settings.seed), torch.Generator().manual_seed(settings.seed)
+    with torch.random.fork_rng():  # dropout and initial weights draw from torch's own generator
+        torch.manual_seed(settings.seed)
+        net = Net(len(vocabulary), settings)
+        _descend(net, examples, _forms(table), settings, rng, generator, log)
+    return export(net, vocabulary)
+
+
+def _vocabulary(table: pa.Table, least: int) -> npt.NDArray[np.uint64]:
+    """Return the hashes of words that occur often enough, names apart: those of one show say nothing of another."""
+    sentences, offsets = unnest(table, "sentences")
+    tokens = tokenize(sentences.field("text"), "en")
+    tokens = mask_names(tokens, tokens.offsets[offsets])
+    words, counts = np.unique(tokens.surface, return_counts=True)
+    found: npt.NDArray[np.uint64] = words[counts >= least]
+    return found
+
+
+def _forms(table: pa.Table) -> dict[str, list[list[int]]]:
+    """Return by corpus the documents, each as the rows of its forms."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for row, (corpus, document) in enumerate(zip(table["corpus"].to_pylist(), table["document_id"].to_pylist(), strict=True)):
+        base = next((corpus.removesuffix(end) for end in VARIANTS if corpus.endswith(end)), corpus)
+        found.setdefault(base, {}).setdefault(document, []).append(row)
+    return {corpus: list(documents.values()) for corpus, documents in found.items()}
+
+
+def _pass(forms: Mapping[str, list[list[int]]], settings: NetSettings, rng: np.random.Generator) -> list[int]:
+    """Draw the documents of one pass, in the order in which they come."""
+    chosen: list[int] = []
+    for corpus, documents in forms.items():
+        taken = rng.permutation(len(documents))[: round(settings.share.get(corpus, 1.0) * len(documents))]
+        chosen += [documents[place][rng.integers(len(documents[place]))] for place in taken]
+    return [chosen[place] for place in rng.permutation(len(chosen))]
+
+
+def _batches(rows: list[int], examples: list[Example], size: int) -> Iterator[list[Example]]:
+    ends = np.cumsum([len(examples[row].label) for row in rows])
+    for _, batch in groupby(zip(rows, ends // size, strict=True), key=lambda pair: pair[1]):
+        yield [examples[row] for row, _ in batch]
+
+
+def _hide(inputs: NetInputs, share: float, rng: np.random.Generator) -> NetInputs:
+    """Make one kind of evidence unknown in some documents: blocks, or all that times tell."""
+    if rng.random() >= share:
+        return inputs
+    kinds = ("block",) if rng.random() < 0.5 else ("timing", "density")
+    evidence = inputs.evidence.copy()
+    for column, name in enumerate(EVIDENCE):
+        if name.split(".")[0] in kinds:
+            evidence[:, column] = PLACES[UNKNOWN] + BINS * column
+    return NetInputs(inputs.words, inputs.cases, inputs.starts, evidence)
+
+
+def _descend(
+    net: Net,
+    examples: list[Example],
+    forms: Mapping[str, list[list[int]]],
+    settings: NetSettings,
+    rng: np.random.Generator,
+    generator: torch.Generator,
+    log: bool,
+) -> None:
+    passes = [list(_batches(_pass(forms, settings, rng), examples, settings.sentences)) for _ in range(settings.epochs)]
+    steps = sum(map(len, passes))
+    optimizer = torch.optim.AdamW(net.parameters(), lr=settings.rate, weight_decay=settings.decay)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 60) * (1 - step / steps))
+    for number, batches in enumerate(passes):
+        total = 0.0
+        for batch in batches:
+            inputs = [_hide(example.inputs, settings.unknown_evidence, rng) for example in batch]
+            label = torch.from_numpy(np.concatenate([example.label for example in batch]))
+            weight = torch.from_numpy(np.concatenate([example.weight for example in batch]))
+            logits = net(inputs, settings.unknown_words, generator)
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, label.clamp(min=0), weight, reduction="sum") / settings.sentences
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+            total += float(loss.detach())
+        if log:
+            print(f"pass {number + 1} of {settings.epochs}: loss {total / len(batches):.4f}", flush=True)  # noqa: T201
+
+
+def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
+    """Return the scorer with the weights of a network, rounded: embeddings of words to 8 bits, all others to 16."""
+    words = net.words.weight.detach().numpy()
+    scale = np.maximum(np.abs(words).max(axis=0), 1e-6) / 127
+    weights = {"words": np.rint(words / scale).astype(np.int8), "words_scale": scale.astype(np.float32)}
+    for name in ("cases", "evidence"):
+        weights[name] = getattr(net, name).weight.detach().numpy().astype(np.float16)
+    for name in ("edge", "first", "second", "out"):
+        layer = getattr(net, name)
+        weights[f"{name}.weight"] = np.ascontiguousarray(layer.weight.detach().numpy().T).astype(np.float16)
+        weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
+    # Column blocks of the filter: what a word gives to the next one, to itself, and to the one before.
+    parts = np.split(net.filter.weight.detach().numpy().T, 3)
+    weights["filter.weight"] = np.hstack(parts).astype(np.float16)
+    weights["filter.bias"] = net.filter.bias.detach().numpy().astype(np.float16)
+    return NetScorer(weights, vocabulary)
