@@ -18,6 +18,8 @@ from edos_dataset.segmentation.turn_tokens import mask_names, tokenize
 VARIANTS = ("_dashes", "_plain")
 """Ends of the names of corpora that hold the documents of another one in another form."""
 
+_UNLABELLED = 0.5  # weight of a seam that only other networks have judged
+
 
 @dataclass(frozen=True)
 class NetSettings:
@@ -133,13 +135,16 @@ def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.T
     return torch.cat(columns, 1)
 
 
-def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, log: bool = False) -> NetScorer:
+def fit_net(
+    table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, targets: npt.NDArray[np.float32] | None = None, log: bool = False
+) -> NetScorer:
     """Learn a scorer from labelled documents.
 
     Args:
         table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam) and `corpus`.
         seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
         settings: how.
+        targets: [sentences], 0 to 1, what to learn in place of the labels; NaN where there is nothing to learn.
         log: print the loss of every pass.
 
     Raises:
@@ -149,6 +154,9 @@ def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetS
     weight = np.where(seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0).astype(np.float32)
     if len(np.unique(label[weight > 0])) < 2:
         raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
+    if targets is not None:
+        weight = np.where(np.isnan(targets), 0, np.maximum(weight, _UNLABELLED)).astype(np.float32) * seams_chosen
+        label = np.nan_to_num(targets)
     vocabulary = _vocabulary(table, settings.least)
     _, offsets = unnest(table, "sentences")
     bounds = zip(offsets[:-1], offsets[1:], strict=True)
@@ -245,12 +253,9 @@ def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
     weights = {"words": np.rint(words / scale).astype(np.int8), "words_scale": scale.astype(np.float32)}
     for name in ("cases", "evidence"):
         weights[name] = getattr(net, name).weight.detach().numpy().astype(np.float16)
-    for name in ("edge", "first", "second", "out"):
+    for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("out", 1)):
         layer = getattr(net, name)
-        weights[f"{name}.weight"] = np.ascontiguousarray(layer.weight.detach().numpy().T).astype(np.float16)
+        # A row of weights an input for each step: what NetScorer multiplies once and then shifts.
+        weights[f"{name}.weight"] = np.hstack(np.split(layer.weight.detach().numpy().T, steps)).astype(np.float16)
         weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
-    # Column blocks of the filter: what a word gives to the next one, to itself, and to the one before.
-    parts = np.split(net.filter.weight.detach().numpy().T, 3)
-    weights["filter.weight"] = np.hstack(parts).astype(np.float16)
-    weights["filter.bias"] = net.filter.bias.detach().numpy().astype(np.float16)
     return NetScorer(weights, vocabulary)

@@ -141,27 +141,23 @@ class NetScorer:
         if not len(document.evidence):
             return np.zeros(0, np.float32)
         full = self._full
-        sentences = np.hstack([self._sentence_vectors(document), _relu(full["evidence"][document.evidence].sum(axis=1))])
-        hidden = _relu(_around(sentences, 2) @ full["first.weight"] + full["first.bias"])
-        hidden += _relu(_around(hidden, 1) @ full["second.weight"] + full["second.bias"])
+        vectors = self._sentence_vectors(full["words"][document.words] + full["cases"][document.cases], document.starts)
+        sentences = np.hstack([vectors, _relu(full["evidence"][document.evidence].sum(axis=1))])
+        hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
+        hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
         scores: Floats = 1 / (1 + np.exp(-(hidden @ full["out.weight"][:, 0] + full["out.bias"][0])))
         scores[0] = np.nan
         return scores
 
-    def _sentence_vectors(self, document: NetInputs) -> Floats:
+    def _sentence_vectors(self, words: Floats, starts: Ints) -> Floats:
         full = self._full
-        words = full["words"][document.words] + full["cases"][document.cases]
-        width = full["filter.bias"].shape[0]
-        before, here, after = np.split(words @ full["filter.weight"], 3, axis=1)  # [tokens, width] each
-        here += full["filter.bias"]
-        here[1:] += before[:-1]
-        here[:-1] += after[1:]
-        here[document.starts] = 0  # the empty words only part sentences
-        pooled = np.maximum.reduceat(here, document.starts[:-1], axis=0)  # the empty word's 0 is the relu
-        begin, end = document.starts[:-1, None], document.starts[1:, None]
+        filtered = _convolve(words, full["filter.weight"], full["filter.bias"])
+        filtered[starts] = 0  # the empty words only part sentences, and their 0 is the relu
+        pooled = np.maximum.reduceat(np.ascontiguousarray(filtered.T), starts[:-1], axis=1).T  # along the rows it takes three times as long
+        begin, end = starts[:-1, None], starts[1:, None]
         steps = np.arange(1, EDGE + 1)
         edges = np.hstack([np.minimum(begin + steps, end), np.maximum(end - steps, begin)])  # beyond the other end: an empty word
-        return np.hstack([pooled, _relu(words[edges].reshape(len(begin), -1) @ full["edge.weight"] + full["edge.bias"])]).reshape(-1, 2 * width)
+        return np.hstack([pooled, _relu(words[edges].reshape(len(begin), -1) @ full["edge.weight"] + full["edge.bias"])])
 
     def save(self, folder: str | Path) -> None:
         """Write `net.safetensors` and `record.json` into a folder, made if needed."""
@@ -194,8 +190,22 @@ def _relu(values: Floats) -> Floats:
     return np.maximum(values, 0, out=values)
 
 
-def _around(values: Floats, reach: int) -> Floats:
-    """Return each row beside the `reach` rows before and behind it, zeros beyond the ends: [rows, (2 * reach + 1) * width]."""
-    padded = np.pad(values, ((reach, reach), (0, 0)))
-    rows = len(values)
-    return np.hstack([padded[step : step + rows] for step in range(2 * reach + 1)])
+def _convolve(values: Floats, weight: Floats, bias: Floats) -> Floats:
+    """Return bias + the sum over steps of the row `step` further on times the weights of that step; beyond the ends there are zeros.
+
+    Args:
+        values: [rows, width].
+        weight: [width, steps * out], the steps from the farthest row before to the farthest behind.
+        bias: [out].
+    """
+    out = len(bias)
+    product = values @ weight
+    total: Floats = np.tile(bias, (len(values), 1))
+    reach = weight.shape[1] // out // 2
+    for step in range(-reach, reach + 1):
+        part = product[:, (step + reach) * out : (step + reach + 1) * out]
+        if step < 0:
+            total[-step:] += part[:step]
+        else:
+            total[: len(total) - step] += part[step:]
+    return total
