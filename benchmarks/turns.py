@@ -127,7 +127,7 @@ def main() -> None:
     table = pa.concat_tables([pq.read_table(path) for path in arguments.sentences])
     scorer = SvmScorer.load(arguments.scorer) if arguments.scorer else random_scorer()
     report = {
-        "command": " ".join(["python", "benchmarks/turns.py", *(path.name for path in arguments.sentences), *sys.argv[1 + len(arguments.sentences) :]]),
+        "command": " ".join(["python", "benchmarks/turns.py", *(argument if argument.startswith("-") else Path(argument).name for argument in sys.argv[1:])]),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "versions": {name: version(name) for name in ("numpy", "pyarrow", "scikit-learn", "simplemma")},

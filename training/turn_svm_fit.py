@@ -14,7 +14,7 @@ from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, prod
 from edos_dataset.segmentation.turn_svm import SvmScorer
 
 CHUNK = 4096
-"""Seams whose features lie in memory at a time: about 40 MB of the full quadratic ones."""
+"""Seams whose features lie in memory at a time: about 30 MB of all products."""
 
 
 @dataclass(frozen=True)
