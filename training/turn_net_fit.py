@@ -18,8 +18,6 @@ from edos_dataset.segmentation.turn_tokens import mask_names, tokenize
 VARIANTS = ("_dashes", "_plain")
 """Ends of the names of corpora that hold the documents of another one in another form."""
 
-_UNLABELLED = 0.5  # weight of a seam that only other networks have judged
-
 
 @dataclass(frozen=True)
 class NetSettings:
@@ -135,16 +133,13 @@ def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.T
     return torch.cat(columns, 1)
 
 
-def fit_net(
-    table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, targets: npt.NDArray[np.float32] | None = None, log: bool = False
-) -> NetScorer:
+def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, log: bool = False) -> NetScorer:
     """Learn a scorer from labelled documents.
 
     Args:
         table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam) and `corpus`.
         seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
         settings: how.
-        targets: [sentences], 0 to 1, what to learn in place of the labels; NaN where there is nothing to learn.
         log: print the loss of every pass.
 
     Raises:
@@ -154,9 +149,6 @@ def fit_net(
     weight = np.where(seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0).astype(np.float32)
     if len(np.unique(label[weight > 0])) < 2:
         raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
-    if targets is not None:
-        weight = np.where(np.isnan(targets), 0, np.maximum(weight, _UNLABELLED)).astype(np.float32) * seams_chosen
-        label = np.nan_to_num(targets)
     vocabulary = _vocabulary(table, settings.least)
     _, offsets = unnest(table, "sentences")
     bounds = zip(offsets[:-1], offsets[1:], strict=True)
