@@ -21,14 +21,7 @@ training = importlib.import_module("turn_net_fit")
 SMALL = training.NetSettings(embedding=8, filters=12, evidence=4, hidden=16, epochs=25, sentences=120, rate=1e-2)
 FEW = replace(SMALL, epochs=2)
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Keep torch from sharing out work that is too little for it: on a busy machine its threads would mostly wait."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def films(count, corpus="mill"):
