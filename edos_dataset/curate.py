@@ -148,8 +148,9 @@ def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pi
         if config not in outputs:
             shutil.rmtree(out / config, ignore_errors=True)  # of an earlier run with a longer pipeline
     models = {name: record for item in pipeline if isinstance(item, LabelTurns) for name, record in item.records().items()}
+    segmenters = {name: record for item in pipeline if isinstance(item, SegmentTurns) for name, record in item.records().items()}
     stages = [vars(count) for count in run.counts]
-    write_text(out / "README.md", dataset_card(configs, language, models, stages))
+    write_text(out / "README.md", dataset_card(configs, language, models, stages, segmenters))
     return configs
 
 

@@ -25,7 +25,13 @@ _FLAWS = """\
   made it and carries no licence of its own: don't publish the text unless you may."""
 
 
-def dataset_card(configs: Sequence[ConfigFiles], language: str, models: Mapping[str, Mapping[str, Any]], stages: Sequence[Mapping[str, Any]]) -> str:
+def dataset_card(
+    configs: Sequence[ConfigFiles],
+    language: str,
+    models: Mapping[str, Mapping[str, Any]],
+    stages: Sequence[Mapping[str, Any]],
+    segmenters: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
     """Return the README of a published folder.
 
     Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to load them.
@@ -35,6 +41,7 @@ def dataset_card(configs: Sequence[ConfigFiles], language: str, models: Mapping[
         language: language code of the dialogues.
         models: name of each labelling model to the record of its making (`labeling.heads.LinearHead.record`).
         stages: the counts of the run, as in its manifest.
+        segmenters: name of each learned scorer of turns to the record of its making (`segmentation.turns.TurnScorer.record`).
     """
     order = sorted(configs, key=lambda written: CONFIGS.index(written.config))
     loadable = [written for written in order if sum(written.rows.values())]
@@ -46,6 +53,8 @@ def dataset_card(configs: Sequence[ConfigFiles], language: str, models: Mapping[
         sections.append("## Labels\n\n" + _label_table(labelled[0]))
     if models:
         sections.append("## The labelling models\n\n" + _models(models))
+    if segmenters:
+        sections.append("## How the turns were found\n\n" + _segmenters(segmenters))
     sections.append("## From file to dialogue\n\n" + _stages(stages))
     return "\n\n".join(sections) + "\n"
 
@@ -129,6 +138,17 @@ def _measured(record: Mapping[str, Any]) -> list[str]:
             shares = [f"{metrics[key]:.1%}" for key in ("accuracy", "macro_f1", "top_3_accuracy", "ece")]
             return [*shares, f"{metrics['examples']:,} held-out examples"]
     return ["not stated"] * 5
+
+
+def _segmenters(segmenters: Mapping[str, Mapping[str, Any]]) -> str:
+    lines = ["| model | measured on | seams | accuracy | F1 of a new turn | calibration error |", "|---|---|---|---|---|---|"]
+    for name, record in segmenters.items():
+        for split, sources in record.get("metrics", {}).items():
+            for source, row in sources.items():
+                cells = f"{row['seams']:,} | {row['accuracy']:.1%} | {row['f1']:.1%} | {row['ece']:.1%}"
+                lines.append(f"| `{name}` | {split.replace('_', ' ')}: {source} | {cells} |")
+    licences = "; ".join(f"{data}: {licence}" for record in segmenters.values() for data, licence in record.get("licences", {}).items())
+    return "\n".join(lines) + f"\n\nLearned from: {licences}."
 
 
 def _stages(stages: Sequence[Mapping[str, Any]]) -> str:

@@ -14,7 +14,7 @@ The word lists were drawn up from the first half of the two series and from all 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +76,7 @@ class RuleScorer:
 
     languages: ClassVar[tuple[str, ...] | None] = None
     identity: ClassVar[str] = ""
+    record: ClassVar[dict[str, Any]] = {}
 
     def same_turn(self, table: pa.Table) -> np.ndarray:
         """Score every sentence of SENTENCES; see TurnScorer."""
@@ -96,8 +97,7 @@ class RuleScorer:
 
 def _blocks(sentences: pa.StructArray, offsets: np.ndarray, dash: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Say which sentences begin in the block in which the one before ended, and how many dashes there are in the block in which each begins."""
-    first = sentences.field("first_block").to_numpy()
-    last = sentences.field("last_block").to_numpy()
+    first, last = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block"))  # NaN, where unknown, equals nothing
     inside = np.r_[False, first[1:] == last[:-1]]
     inside[offsets[:-1][np.diff(offsets) > 0]] = False
     group = np.cumsum(~inside)

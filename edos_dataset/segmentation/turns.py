@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,11 @@ class TurnScorer(Protocol):
         """Hash of the weights; empty where the code is all there is."""
         ...
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """How it was made: data, metrics, licences; empty where nothing was learned."""
+        ...
+
     def same_turn(self, table: pa.Table) -> np.ndarray:
         """Score every sentence of some documents; the score of one must not depend on the other documents.
 
@@ -40,18 +46,51 @@ class TurnScorer(Protocol):
         ...
 
 
-SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": RuleScorer}
+_WEIGHTS = Path(__file__).with_name("weights")
+
+
+def _rules() -> TurnScorer:
+    return RuleScorer()
+
+
+def _svm(folder: Path = _WEIGHTS / "svm") -> TurnScorer:
+    from edos_dataset.segmentation.turn_svm import SvmScorer
+
+    return SvmScorer.load(folder)
+
+
+def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
+    from edos_dataset.segmentation.turn_net import NetScorer
+
+    return NetScorer.load(folder)
+
+
+SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": _rules, "svm": _svm, "net": _net}
 """What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and import what they need only then."""
+
+_FILES: dict[str, Callable[[Path], TurnScorer]] = {"svm.safetensors": _svm, "net.safetensors": _net}
 
 
 def load_scorer(name: str) -> TurnScorer:
-    """Return the scorer of this name in SCORERS; it is made at its first use in a process."""
-    return _made(SCORERS[name])
+    """Return a scorer; it is made at its first use in a process.
+
+    Args:
+        name: in SCORERS, or a folder of weights that `training/train_turn_segmenter.py` wrote.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if name in SCORERS:
+        return _made(SCORERS[name])
+    for file, make in _FILES.items():
+        if (Path(name) / file).is_file():
+            return _made(make, Path(name))
+    raise ValueError(f"no turn scorer is named {name!r}; there is {', '.join(SCORERS)}, or give a folder with {' or '.join(_FILES)}")
 
 
 @lru_cache(maxsize=4)
-def _made(factory: Callable[[], TurnScorer]) -> TurnScorer:
-    return factory()
+def _made(make: Callable[..., TurnScorer], *folder: Path) -> TurnScorer:
+    return make(*folder)
 
 
 @dataclass(frozen=True)
@@ -62,7 +101,7 @@ class SegmentTurns(Stage):
     files that name the speaker of every block, the turn goes on. And no turn spans a silence that would part two dialogues, which are cut only between turns.
 
     Args:
-        scorer: name of a scorer in SCORERS; documents in a language that it can't judge are scored by the rules.
+        scorer: name of a scorer in SCORERS, or a folder with the weights of one; documents in a language that it can't judge are scored by the rules.
         language: the language of documents that do not name theirs.
         threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
         max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
@@ -79,7 +118,7 @@ class SegmentTurns(Stage):
     def __post_init__(self) -> None:
         """Check the parameters."""
         if self.scorer not in SCORERS:
-            raise ValueError(f"no turn scorer is named {self.scorer!r}; there is {', '.join(SCORERS)}")
+            load_scorer(self.scorer)
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold is {self.threshold}, but scores lie between 0 and 1")
         if not self.max_pause >= 0:
@@ -88,6 +127,11 @@ class SegmentTurns(Stage):
     def inputs(self) -> dict[str, str]:
         """Return the hash of the scorer's weights."""
         return {"scorer": load_scorer(self.scorer).identity}
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return how the scorer was made, by its name; nothing for the rules."""
+        record = load_scorer(self.scorer).record
+        return {record.get("name", self.scorer): record} if record else {}
 
     def score(self, table: pa.Table) -> np.ndarray:
         """Score every sentence of SENTENCES, as TurnScorer does; of each document by a scorer that can judge its language."""
@@ -147,7 +191,7 @@ def _pauses(sentences: pa.StructArray) -> np.ndarray:
 
 
 def _inner_dash(sentences: pa.StructArray) -> np.ndarray:
-    first, last = (sentences.field(name).to_numpy() for name in ("first_block", "last_block"))
+    first, last = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block"))
     inner: np.ndarray = flags(sentences.field("dash"))
     inner[1:] &= first[1:] == last[:-1]
     return inner

@@ -202,8 +202,8 @@ def test_the_stage_parts_where_it_says_that_turns_begin() -> None:
 
 def test_wrong_parameters_are_refused() -> None:
     """The message names the value and what there is."""
-    with pytest.raises(ValueError, match="'svm'; there is rules"):
-        SegmentTurns(scorer="svm")
+    with pytest.raises(ValueError, match="'psychic'; there is rules, svm"):
+        SegmentTurns(scorer="psychic")
     with pytest.raises(ValueError, match="threshold is 50"):
         SegmentTurns(threshold=50)
 
