@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from turn_documents import documents, sentence, spoken
 
+from edos_dataset.segmentation.turn_evidence import read
 from edos_dataset.segmentation.turn_net import BINS, CASES, EDGE, EVIDENCE, SPECIAL, NetScorer, _convolve, read_inputs
 from edos_dataset.segmentation.turn_tokens import text_hash
 
@@ -62,7 +63,7 @@ def test_filters_are_those_of_a_plain_loop(rows, steps):
 
 def test_inputs_of_a_document_are_parted_by_empty_words():
     film = spoken("Where is she?", "", "She, here... Quux")
-    _, inputs = read_inputs(documents(OTHER, film), VOCABULARY, "en")
+    _, inputs = read_inputs(read(documents(OTHER, film), "en"), VOCABULARY)
     rows = {word: SPECIAL + np.searchsorted(VOCABULARY, text_hash(word)) for word in WORDS}
     first, last = [rows[word] for word in ("where", "is", "she", "?")], [rows["she"], rows[","], rows["here"], 1, 1]
     assert inputs.words.tolist() == [0, *first, 0, 0, *last, 0]
@@ -118,6 +119,16 @@ def test_all_that_is_seen_counts():
 def test_words_without_an_embedding_are_all_the_same():
     model = scorer()
     np.testing.assert_array_equal(*(model.same_turn(documents(spoken("Is she?", f"She is {word}."))) for word in ("purple", "quixotic")))
+
+
+def test_names_are_all_the_same():
+    words = np.sort(np.r_[VOCABULARY, [np.uint64(text_hash(name)) for name in ("anna", "tom")]])
+    weights = scorer().weights
+    model = NetScorer({**weights, "words": np.vstack([weights["words"], weights["words"][-2:]])}, words)
+    film = spoken("Where is she?", "Is Anna here?", "Anna.")
+    np.testing.assert_array_equal(
+        *(model.same_turn(documents([{**line, "text": line["text"].replace("Anna", name)} for line in film])) for name in ("Anna", "Tom"))
+    )
 
 
 def test_what_is_saved_is_loaded(tmp_path):
