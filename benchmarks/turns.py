@@ -27,6 +27,7 @@ from encoding import describe_machine
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
+from edos_dataset.segmentation.turn_evidence import read
 from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, read_seams
 from edos_dataset.segmentation.turn_svm import SvmScorer
 
@@ -101,7 +102,7 @@ def compare(table: pa.Table, scorer: SvmScorer, few: int, repeats: int) -> dict[
     """Time the scorer on the whole table, and both baselines on its first seams."""
     cold = seconds(lambda: scorer.same_turn(table), 1)
     warm = seconds(lambda: scorer.same_turn(table), repeats)
-    seams = read_seams(table, scorer.settings)
+    seams = read_seams(read(table, "en"), scorer.settings)
     chosen = np.flatnonzero(~seams.first)
     rows = rows_of(seams, chosen[:few])
     labels = scorer.margins(seams)[chosen[:few]] * scorer.slope + scorer.bias > 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,8 @@ import pyarrow as pa
 import torch
 from torch import nn
 
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turn_evidence import UNKNOWN
+from edos_dataset.segmentation.turn_evidence import UNKNOWN, Reading, read
 from edos_dataset.segmentation.turn_net import BINS, CASES, EDGE, EVIDENCE, PLACES, SPECIAL, NetInputs, NetScorer, read_inputs
-from edos_dataset.segmentation.turn_tokens import mask_names, tokenize
 
 VARIANTS = ("_dashes", "_plain")
 """Ends of the names of corpora that hold the documents of another one in another form."""
@@ -149,10 +147,10 @@ def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetS
     weight = np.where(seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0).astype(np.float32)
     if len(np.unique(label[weight > 0])) < 2:
         raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
-    vocabulary = _vocabulary(table, settings.least)
-    _, offsets = unnest(table, "sentences")
-    bounds = zip(offsets[:-1], offsets[1:], strict=True)
-    inputs = read_inputs(table, vocabulary, "en")
+    reading = read(table, "en")
+    vocabulary = _vocabulary(reading, settings.least)
+    bounds = pairwise(reading.offsets.tolist())
+    inputs = read_inputs(reading, vocabulary)
     examples = [Example(document, label[a:b].astype(np.float32), weight[a:b]) for document, (a, b) in zip(inputs, bounds, strict=True)]
     rng, generator = np.random.default_rng(settings.seed), torch.Generator().manual_seed(settings.seed)
     with torch.random.fork_rng():  # dropout and initial weights draw from torch's own generator
@@ -162,12 +160,9 @@ def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetS
     return export(net, vocabulary)
 
 
-def _vocabulary(table: pa.Table, least: int) -> npt.NDArray[np.uint64]:
+def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
     """Return the hashes of words that occur often enough, names apart: those of one show say nothing of another."""
-    sentences, offsets = unnest(table, "sentences")
-    tokens = tokenize(sentences.field("text"), "en")
-    tokens = mask_names(tokens, tokens.offsets[offsets])
-    words, counts = np.unique(tokens.surface, return_counts=True)
+    words, counts = np.unique(reading.tokens.surface, return_counts=True)
     found: npt.NDArray[np.uint64] = words[counts >= least]
     return found
 

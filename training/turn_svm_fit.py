@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from edos_dataset.schema import unnest
+from edos_dataset.segmentation.turn_evidence import read
 from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, products, read_seams
 from edos_dataset.segmentation.turn_svm import SvmScorer
 
@@ -50,7 +51,7 @@ def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitS
         ValueError: the chosen seams are too few to learn from and to calibrate with.
     """
     features = replace(settings.features, genres=_genres(table))
-    seams = read_seams(table, features)
+    seams = read_seams(read(table, features.language), features)
     label = table["same_turn"].combine_chunks().flatten().to_numpy()
     weight = table["label_confidence"].combine_chunks().flatten().to_numpy()
     usable = seams_chosen & (label >= 0) & ~seams.first & (weight > 0)

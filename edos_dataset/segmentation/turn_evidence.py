@@ -3,6 +3,7 @@
 What is not given, what lies beyond the ends of the document, and the pause between sentences of one block (which share its times) are numbers of their own.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.schema import flags
-from edos_dataset.segmentation.turn_tokens import MARK, WORD, Tokens
+from edos_dataset.schema import flags, unnest
+from edos_dataset.segmentation.turn_tokens import MARK, WORD, Tokens, mask_names, tokenize
 
 Bins = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -27,6 +28,44 @@ _DENSITIES = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0)  # sentences a minute
 _SHARES = (0.001, 0.03, 0.15, 0.4)
 _WORDS = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0, 16.0)
 _ROUNDING = 0.0025  # seconds by which the halves of a block may differ
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Documents as the learned scorers see them: read once for all of them.
+
+    Attributes:
+        table: SENTENCES.
+        offsets: int64 [documents + 1] positions at which each document begins.
+        tokens: of all sentences, names masked.
+        evidence: what `evidence` says of all sentences.
+    """
+
+    table: pa.Table
+    offsets: Bins
+    tokens: Tokens
+    evidence: dict[str, Bins | Hashes]
+
+    @property
+    def first(self) -> npt.NDArray[np.bool_]:
+        """Return which sentences are the first of a document, [sentences]."""
+        found = np.zeros(self.offsets[-1], bool)
+        found[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
+        return found
+
+
+def read(table: pa.Table, language: str) -> Reading:
+    """Read the documents of SENTENCES, all in one language (ISO 639-1)."""
+    sentences, offsets = unnest(table, "sentences")
+    tokens = tokenize(sentences.field("text"), language)
+    found = evidence(sentences, tokens, offsets)
+    return Reading(table, offsets, mask_names(tokens, tokens.offsets[offsets]), found)
+
+
+def probabilities(log_odds: Floats) -> npt.NDArray[np.float32]:
+    """Return what log-odds (natural logarithm) stand for; NaN stays."""
+    found: npt.NDArray[np.float32] = (1 / (1 + np.exp(-log_odds))).astype(np.float32)
+    return found
 
 
 def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[str, Bins | Hashes]:

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turn_evidence import UNKNOWN, Bins, Hashes, beside, evidence
-from edos_dataset.segmentation.turn_tokens import WORD, Tokens, mask_names, text_hash, tokenize
+from edos_dataset.segmentation.turn_evidence import UNKNOWN, Bins, Hashes, Reading, beside
+from edos_dataset.segmentation.turn_tokens import WORD, Tokens, text_hash
 
 Codes = npt.NDArray[np.int64]
 
@@ -84,20 +83,15 @@ class Seams:
     first: npt.NDArray[np.bool_]
 
 
-def read_seams(table: pa.Table, settings: FeatureSettings) -> Seams:
-    """Return the codes of the seams of SENTENCES, all in the language of the settings."""
-    sentences, offsets = unnest(table, "sentences")
-    lengths = np.diff(offsets)
-    document = np.repeat(np.arange(len(lengths)), lengths)
-    first = np.zeros(len(sentences), bool)
-    first[offsets[:-1][lengths > 0]] = True
-    tokens = tokenize(sentences.field("text"), settings.language)
-    tokens = mask_names(tokens, tokens.offsets[offsets])
-    bins = _chosen({**evidence(sentences, tokens, offsets), **_genres(table, document, settings.genres)}, settings)
+def read_seams(reading: Reading, settings: FeatureSettings) -> Seams:
+    """Return the codes of the seams of some documents."""
+    tokens, first = reading.tokens, reading.first
+    document = np.repeat(np.arange(len(reading.offsets) - 1), np.diff(reading.offsets))
+    bins = _chosen({**reading.evidence, **_genres(reading.table, document, settings.genres)}, settings)
     words = _chosen(_edges(tokens, document), settings)
     codes = [_code(values, name, settings.bits) for name, values in (bins | words).items()]
-    columns = np.stack(codes) if codes else np.zeros((0, len(sentences)), np.int64)
-    bags, gram_offsets = _bags(tokens, settings.bits) if "ngrams" in settings.groups else (np.zeros((2, 0), np.int64), np.zeros(len(sentences) + 1, np.int64))
+    columns = np.stack(codes) if codes else np.zeros((0, len(first)), np.int64)
+    bags, gram_offsets = _bags(tokens, settings.bits) if "ngrams" in settings.groups else (np.zeros((2, 0), np.int64), np.zeros(len(first) + 1, np.int64))
     return Seams(columns, (*bins, *words), len(bins), bags, gram_offsets, first)
 
 

@@ -21,9 +21,7 @@ import pyarrow as pa
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turn_evidence import INSIDE, OUTSIDE, UNKNOWN, evidence
-from edos_dataset.segmentation.turn_tokens import mask_names, tokenize
+from edos_dataset.segmentation.turn_evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -73,19 +71,15 @@ class NetInputs:
     evidence: Ints
 
 
-def read_inputs(table: pa.Table, vocabulary: npt.NDArray[np.uint64], language: str) -> Iterator[NetInputs]:
-    """Yield what the network sees of each document of SENTENCES.
+def read_inputs(reading: Reading, vocabulary: npt.NDArray[np.uint64]) -> Iterator[NetInputs]:
+    """Yield what the network sees of each document.
 
     Args:
-        table: SENTENCES.
+        reading: the documents.
         vocabulary: rising hashes of small-lettered words (`turn_tokens.Tokens.surface`).
-        language: ISO 639-1 code, for the names: in German, a capital does not tell one.
     """
-    sentences, offsets = unnest(table, "sentences")
-    tokens = tokenize(sentences.field("text"), language)
-    found = evidence(sentences, tokens, offsets)
-    seen = np.stack([PLACES[found[name].astype(np.int64)] + BINS * column for column, name in enumerate(EVIDENCE)], axis=1)
-    tokens = mask_names(tokens, tokens.offsets[offsets])
+    tokens, offsets = reading.tokens, reading.offsets
+    seen = np.stack([PLACES[reading.evidence[name].astype(np.int64)] + BINS * column for column, name in enumerate(EVIDENCE)], axis=1)
     place = np.searchsorted(vocabulary, tokens.surface)
     known = np.r_[vocabulary, np.uint64(0)][place] == tokens.surface
     opens = np.zeros(len(place) + 1, np.int64)
@@ -134,10 +128,13 @@ class NetScorer:
 
     def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of some documents; see TurnScorer."""
-        scores = [self._score(document) for document in read_inputs(table, self.vocabulary, self.languages[0])]
-        return np.concatenate(scores) if scores else np.zeros(0, np.float32)
+        return probabilities(self.log_odds(read(table, self.languages[0])))
 
-    def _score(self, document: NetInputs) -> Floats:
+    def log_odds(self, reading: Reading) -> npt.NDArray[np.float64]:
+        """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
+        return np.concatenate([np.zeros(0), *(self._log_odds(document) for document in read_inputs(reading, self.vocabulary))])
+
+    def _log_odds(self, document: NetInputs) -> Floats:
         if not len(document.evidence):
             return np.zeros(0, np.float32)
         full = self._full
@@ -145,9 +142,9 @@ class NetScorer:
         sentences = np.hstack([vectors, _relu(full["evidence"][document.evidence].sum(axis=1))])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
-        scores: Floats = 1 / (1 + np.exp(-(hidden @ full["out.weight"][:, 0] + full["out.bias"][0])))
-        scores[0] = np.nan
-        return scores
+        found: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
+        found[0] = np.nan
+        return found
 
     def _sentence_vectors(self, words: Floats, starts: Ints) -> Floats:
         full = self._full

@@ -15,6 +15,7 @@ import pyarrow as pa
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from edos_dataset.segmentation.turn_evidence import Reading, probabilities, read
 from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, products, read_seams
 
 _CHUNK = 2048  # seams at a time: what is in work stays in the processor's cache
@@ -58,10 +59,12 @@ class SvmScorer:
 
     def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
         """Score every sentence of some documents; see TurnScorer."""
-        seams = read_seams(table, self.settings)
-        scores: npt.NDArray[np.float32] = (1 / (1 + np.exp(-(self.slope * self.margins(seams) + self.bias)))).astype(np.float32)
-        scores[seams.first] = np.nan
-        return scores
+        return probabilities(self.log_odds(read(table, self.settings.language)))
+
+    def log_odds(self, reading: Reading) -> npt.NDArray[np.float64]:
+        """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
+        seams = read_seams(reading, self.settings)
+        return np.where(seams.first, np.nan, self.slope * self.margins(seams) + self.bias)
 
     def margins(self, seams: Seams) -> npt.NDArray[np.int64]:
         """Return the sums of the weights of every seam, [sentences]; 0 for the first of a document."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from turn_documents import documents, spoken
 
+from edos_dataset.segmentation.turn_evidence import read
 from edos_dataset.segmentation.turn_features import GROUPS, FeatureSettings, products, read_seams
 
 FILM = spoken("Where is Anna?", "Anna is not here.", "Oh.", "She left with Tom, I think.", "When?")
@@ -12,7 +13,7 @@ OTHER = spoken("Go!", "No.", "Then stay where you are, Tom.")
 
 def test_codes_do_not_depend_on_other_documents():
     settings = FeatureSettings()
-    both, alone = read_seams(documents(FILM, OTHER), settings), read_seams(documents(OTHER), settings)
+    both, alone = read_seams(read(documents(FILM, OTHER), "en"), settings), read_seams(read(documents(OTHER), "en"), settings)
     assert both.columns[:, len(FILM) :].tolist() == alone.columns.tolist()
     assert both.bags[:, both.offsets[len(FILM)] :].tolist() == alone.bags.tolist()
     assert both.first.tolist() == [True, False, False, False, False, True, False, False]
@@ -20,8 +21,8 @@ def test_codes_do_not_depend_on_other_documents():
 
 @pytest.mark.parametrize("group", [group for group in GROUPS if group not in ("ngrams", "quadratic")])
 def test_a_group_can_be_left_out(group):
-    names = read_seams(documents(FILM), FeatureSettings()).names
-    fewer = read_seams(documents(FILM), FeatureSettings(groups=tuple(name for name in GROUPS if name != group))).names
+    names = read_seams(read(documents(FILM), "en"), FeatureSettings()).names
+    fewer = read_seams(read(documents(FILM), "en"), FeatureSettings(groups=tuple(name for name in GROUPS if name != group))).names
     assert {name.split(".")[0] for name in names} - {name.split(".")[0] for name in fewer} == {group}
 
 
@@ -31,14 +32,14 @@ def test_a_group_can_be_left_out(group):
 )
 def test_number_of_features(groups, columns, bags):
     settings = FeatureSettings(groups=groups)
-    blocks = list(products(read_seams(documents(FILM), settings), settings, np.array([1, 2])))
+    blocks = list(products(read_seams(read(documents(FILM), "en"), settings), settings, np.array([1, 2])))
     assert sum(len(codes) for codes, offsets in blocks if offsets is None) == columns
     assert sum(offsets is not None for _, offsets in blocks) == bags
 
 
 def test_products_of_columns_and_of_lemmas():
     settings = FeatureSettings(groups=("ngrams", "block", "density", "edge_tokens", "quadratic"))
-    seams = read_seams(documents(FILM), settings)
+    seams = read_seams(read(documents(FILM), "en"), settings)
     blocks = list(products(seams, settings, np.array([1, 3])))
     flat = sum(len(codes) for codes, offsets in blocks if offsets is None)
     assert flat == 6 + 1 + 2 * 4  # linear; block by density; both by four words, which are not multiplied by each other
@@ -50,16 +51,18 @@ def test_products_of_columns_and_of_lemmas():
 
 def test_a_name_is_any_name():
     settings = FeatureSettings(groups=("ngrams", "edge_tokens"))
-    tom, eve = (read_seams(documents(spoken(f"Ask {name}.", f"{name} knows.")), settings) for name in ("Tom", "Eve"))
+    tom, eve = (read_seams(read(documents(spoken(f"Ask {name}.", f"{name} knows.")), "en"), settings) for name in ("Tom", "Eve"))
     assert tom.columns.tolist() == eve.columns.tolist()
     assert tom.bags.tolist() == eve.bags.tolist()
-    small = read_seams(documents(spoken("Ask tom.", "Tom knows.")), settings)
+    small = read_seams(read(documents(spoken("Ask tom.", "Tom knows.")), "en"), settings)
     assert small.columns.tolist() != tom.columns.tolist()
 
 
 def test_a_genre_that_the_model_does_not_know_is_unknown():
     settings = FeatureSettings(groups=("genre",), genres=("Comedy", "Drama"))
-    none, strange, comedy, drama = (read_seams(documents(FILM, genres=genres), settings).columns for genres in (None, ["Western"], ["Comedy"], ["Drama"]))
+    none, strange, comedy, drama = (
+        read_seams(read(documents(FILM, genres=genres), "en"), settings).columns for genres in (None, ["Western"], ["Comedy"], ["Drama"])
+    )
     assert none.tolist() == strange.tolist()
     assert len({columns[0, 1] for columns in (none, comedy, drama)}) == 3
 
@@ -71,5 +74,8 @@ def test_settings_are_checked(settings, message):
 
 
 def test_no_documents_and_empty_documents():
-    assert read_seams(documents(), FeatureSettings()).columns.shape[1] == 0
-    assert read_seams(documents([], FILM, []), FeatureSettings()).columns.tolist() == read_seams(documents(FILM), FeatureSettings()).columns.tolist()
+    assert read_seams(read(documents(), "en"), FeatureSettings()).columns.shape[1] == 0
+    assert (
+        read_seams(read(documents([], FILM, []), "en"), FeatureSettings()).columns.tolist()
+        == read_seams(read(documents(FILM), "en"), FeatureSettings()).columns.tolist()
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from turn_documents import documents, sentence, spoken
 
+from edos_dataset.segmentation.turn_evidence import read
 from edos_dataset.segmentation.turn_features import FeatureSettings, products, read_seams
 from edos_dataset.segmentation.turn_svm import SvmScorer
 
@@ -18,7 +19,7 @@ def scorer(bits=12, **settings):
 
 def test_margins_are_the_sums_of_the_weights():
     model = scorer(genres=("Drama",))
-    seams = read_seams(documents(FILM, OTHER, genres=["Drama"]), model.settings)
+    seams = read_seams(read(documents(FILM, OTHER, genres=["Drama"]), "en"), model.settings)
     weights = model.weights.astype(int)
     for row in (1, 4, 6, 7):
         expected = sum(weights[codes].sum() for codes, _ in products(seams, model.settings, np.array([row])))

@@ -157,7 +157,7 @@ def test_hidden_words_are_unknown_ones():
 
 
 def test_hidden_evidence_is_unknown():
-    (inputs,) = read_inputs(read(labelled(films(1)), "en"), np.zeros(0, np.uint64), "en")
+    (inputs,) = read_inputs(read(labelled(films(1)), "en"), np.zeros(0, np.uint64))
     groups = np.array([name.split(".")[0] for name in EVIDENCE])
     unknown = PLACES[UNKNOWN] + BINS * np.arange(len(EVIDENCE))
     rng, kinds = np.random.default_rng(0), set()

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.schema import SENTENCES
+from edos_dataset.segmentation.turn_evidence import read
 from edos_dataset.segmentation.turn_features import FeatureSettings, read_seams
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
@@ -93,7 +94,7 @@ def test_one_class_is_too_few():
 def test_feature_rows_times_weights_are_the_margins():
     table = labelled(films=4)
     scorer = training.fit_svm(labelled(), everything(labelled()), SMALL)
-    seams = read_seams(table, scorer.settings)
+    seams = read_seams(read(table, "en"), scorer.settings)
     rows = np.array([1, 2, 17, 41, 79])
     features = training.feature_rows(seams, scorer.settings, rows)
     assert features.dtype == np.float32
