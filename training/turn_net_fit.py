@@ -38,11 +38,11 @@ class NetSettings:
         seed: of everything that is drawn.
     """
 
-    embedding: int = 32
-    filters: int = 64
-    evidence: int = 32
-    hidden: int = 96
-    dropout: float = 0.25
+    embedding: int = 24
+    filters: int = 48
+    evidence: int = 24
+    hidden: int = 64
+    dropout: float = 0.2
     unknown_words: float = 0.15
     unknown_evidence: float = 0.1
     least: int = 4

@@ -1,6 +1,7 @@
 """The SVM and the network together: each is right where the other is not sure, and their mean is better than either."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from edos_dataset.segmentation.turn_net import NetScorer
 from edos_dataset.segmentation.turn_svm import SvmScorer
 
 
+def blend(*log_odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Return the probabilities at the mean of log-odds, each [sentences]."""
+    return probabilities(np.mean(log_odds, axis=0))
+
+
 @dataclass(frozen=True, eq=False)
 class BlendScorer:
     """Score by the mean of the log-odds of both.
@@ -20,10 +26,12 @@ class BlendScorer:
     Attributes:
         svm: the linear one, of words and their products.
         net: the one that sees the sentences around.
+        record: the metrics of the blend; how the two were made is in theirs.
     """
 
     svm: SvmScorer
     net: NetScorer
+    record: dict[str, Any] = field(default_factory=dict)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -35,22 +43,17 @@ class BlendScorer:
         """Digests of both."""
         return f"{self.svm.identity}{self.net.identity}"
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """How both were made; the metrics are those of the blend, which the network's record holds too."""
-        metrics = self.net.record.get("metrics", {}).get("blend", {})
-        return {**self.net.record, "name": "turns-blend", "metrics": {"blend": metrics}} if metrics else {}
-
     def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
         """Score every sentence of some documents, which are read once; see TurnScorer."""
         reading = read(table, self.languages[0])
-        return probabilities((self.svm.log_odds(reading) + self.net.log_odds(reading)) / 2)
+        return blend(self.svm.log_odds(reading), self.net.log_odds(reading))
 
     @classmethod
     def load(cls, folder: str | Path) -> "BlendScorer":
-        """Load the scorers in the folders `svm` and `net` of a folder.
+        """Load the scorers in the folders `svm` and `net` of a folder, and its `record.json`.
 
         Raises:
             FileNotFoundError: one of them is missing.
         """
-        return cls(SvmScorer.load(Path(folder) / "svm"), NetScorer.load(Path(folder) / "net"))
+        folder = Path(folder)
+        return cls(SvmScorer.load(folder / "svm"), NetScorer.load(folder / "net"), json.loads((folder / "record.json").read_text(encoding="utf-8")))

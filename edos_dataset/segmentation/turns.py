@@ -65,10 +65,16 @@ def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
     return NetScorer.load(folder)
 
 
-SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": _rules, "svm": _svm, "net": _net}
+def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
+    from edos_dataset.segmentation.turn_blend import BlendScorer
+
+    return BlendScorer.load(folder)
+
+
+SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": _rules, "svm": _svm, "net": _net, "blend": _blend}
 """What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and import what they need only then."""
 
-_FILES: dict[str, Callable[[Path], TurnScorer]] = {"svm.safetensors": _svm, "net.safetensors": _net}
+_FILES: dict[str, Callable[[Path], TurnScorer]] = {"svm.safetensors": _svm, "net.safetensors": _net, "svm/svm.safetensors": _blend}
 
 
 def load_scorer(name: str) -> TurnScorer:
@@ -85,7 +91,7 @@ def load_scorer(name: str) -> TurnScorer:
     for file, make in _FILES.items():
         if (Path(name) / file).is_file():
             return _made(make, Path(name))
-    raise ValueError(f"no turn scorer is named {name!r}; there is {', '.join(SCORERS)}, or give a folder with {' or '.join(_FILES)}")
+    raise ValueError(f"no turn scorer is named {name!r}; there is {', '.join(SCORERS)}, or give a folder that training/train_turn_segmenter.py wrote")
 
 
 @lru_cache(maxsize=4)
