@@ -13,6 +13,7 @@ import pytest
 import yaml
 from labelled_films import flat, labelled
 
+from edos_dataset.segmentation.turn_blend import BlendScorer
 from edos_dataset.segmentation.turn_features import GROUPS
 from edos_dataset.segmentation.turn_net import NetScorer
 from edos_dataset.segmentation.turn_svm import SvmScorer
@@ -20,6 +21,7 @@ from edos_dataset.segmentation.turn_svm import SvmScorer
 pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
 script = importlib.import_module("train_turn_segmenter")
+benches = importlib.import_module("turn_bench")
 labels = importlib.import_module("turn_labels")
 assess = importlib.import_module("turn_report").assess
 
@@ -50,7 +52,7 @@ RECIPE = {
 def run(folder, *more, recipe=RECIPE):
     """Run the script with the cache of a folder; return what each model was fitted to and measured on."""
     (folder / "turns.yaml").write_text(yaml.safe_dump(recipe, sort_keys=False), encoding="utf-8")
-    splits, measured = [], script.Bench.scores
+    splits, measured = [], benches.Bench.scores
 
     def scores(self, name, learner, train, test, settings=None):
         splits.append((name, self.corpus, train, test))
@@ -58,7 +60,7 @@ def run(folder, *more, recipe=RECIPE):
 
     arguments = ["--data-dir", str(folder / "none"), "--recipe", str(folder / "turns.yaml"), "--cache", str(folder / "cache"), *map(str, more)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(script.Bench, "scores", scores)
+        patch.setattr(benches.Bench, "scores", scores)
         patch.setattr(sys, "argv", ["train_turn_segmenter.py", *arguments])
         script.main()
     return splits
@@ -96,7 +98,7 @@ def test_nothing_is_learned_from_what_is_measured_on(trained):
 def test_reports_tell_of_both_splits(trained):
     folder, _ = trained
     shows, episodes = (json.loads((folder / "report" / name / "report.json").read_text()) for name in ("unseen_shows", "unseen_episodes"))
-    assert list(shows["scorers"]) == list(episodes["scorers"]) == ["svm", "net", "rules"]
+    assert list(shows["scorers"]) == list(episodes["scorers"]) == ["blend", "svm", "net", "rules"]
     assert shows["scorers"]["net"]["seams"] == 17 * 11
     assert shows["scorers"]["net"]["documents"] == 17 > episodes["scorers"]["net"]["documents"] > 0
     assert set(shows["sources"]["net"]) == set(EPISODES)
@@ -120,8 +122,8 @@ def test_learning_curve_is_over_the_seams_learned_from(trained):
 def test_weights_are_of_all_documents_and_have_a_record(trained, learner, kind):
     folder, _ = trained
     scorer = kind.load(folder / "weights" / learner)
-    corpus = script.Corpus.load(folder / "none", folder / "cache", RECIPE["corpora"])
-    assert scorer.identity == script.LEARNERS[learner][0](corpus.table, RECIPE["learners"][learner]).identity
+    corpus = benches.Corpus.load(folder / "none", folder / "cache", RECIPE["corpora"])
+    assert scorer.identity == benches.LEARNERS[learner][0](corpus.table, RECIPE["learners"][learner]).identity
     scores = scorer.same_turn(corpus.table)
     assert np.isnan(scores).sum() == corpus.table.num_rows == 34
     assert ((scores >= 0) & (scores <= 1)).sum() == 34 * 11
@@ -132,13 +134,22 @@ def test_weights_are_of_all_documents_and_have_a_record(trained, learner, kind):
     assert scorer.record["data"]["friends"]["labelled"] == 6 * 11
 
 
+def test_both_together_have_a_record_too(trained):
+    folder, _ = trained
+    scorer = BlendScorer.load(folder / "weights")
+    report = json.loads((folder / "report" / "unseen_episodes" / "report.json").read_text())
+    assert scorer.record["metrics"]["unseen_episodes"]["all"]["accuracy"] == report["scorers"]["blend"]["accuracy"]
+    assert scorer.identity == "".join(kind.load(folder / "weights" / name).identity for name, kind in (("svm", SvmScorer), ("net", NetScorer)))
+
+
 def test_a_second_training_takes_the_scores_of_the_first(trained, monkeypatch):
     folder, _ = trained
 
     def refuse(table, settings):
         raise AssertionError("fitted again")
 
-    monkeypatch.setattr(script, "LEARNERS", {name: (refuse, module) for name, (_, module) in script.LEARNERS.items()})
+    for name, (_, module) in benches.LEARNERS.items():
+        monkeypatch.setitem(benches.LEARNERS, name, (refuse, module))
     run(folder, "--report", folder / "again")
     for part in ("unseen_shows", "unseen_episodes"):
         assert (folder / "again" / part / "report.json").read_bytes() == (folder / "report" / part / "report.json").read_bytes()
@@ -177,14 +188,14 @@ def test_scores_are_kept_until_something_is_changed(name, tmp_path, monkeypatch)
         fitted.append(table)
         return Halves()
 
-    monkeypatch.setattr(script, "LEARNERS", {"net": (fit, "edos_dataset.segmentation.turn_net")})
+    monkeypatch.setitem(benches.LEARNERS, "net", (fit, "edos_dataset.segmentation.turn_net"))
     table = labelled([("mill", f"d{number}", f"f{number}") for number in range(4)], sentences=5)
     names = np.array([f"f{number}" for number in range(4)])
     train, test = np.array([True, True, False, False]), np.array([False, False, False, True])
-    bench = script.Bench(script.Corpus(table, names, names), tmp_path, {"net": {}})
+    bench = benches.Bench(benches.Corpus(table, names, names), tmp_path, {"net": {}}, lambda line: None)
     assert bench.scores("trial", "net", train, test).tolist() == [0.5] * 5
     if name in table.column_names:
-        bench = replace(bench, corpus=script.Corpus(changed(table, name), names, names))
+        bench = replace(bench, corpus=benches.Corpus(changed(table, name), names, names))
     bench.scores("trial", "net", train ^ (name == "rows") & ~test, test, {"seed": 1} if name == "settings" else None)
     assert len(fitted) == (1 if name == "nothing" else 2)
 
@@ -220,7 +231,7 @@ def test_missing_data_are_explained(tmp_path, monkeypatch, capsys):
 def test_shipped_recipe_names_what_there_is():
     recipe = yaml.safe_load((Path(script.__file__).parent / "recipes" / "turns" / "turns.yaml").read_text(encoding="utf-8"))
     assert set(recipe["test_corpora"]) <= set(recipe["corpora"]) <= set(importlib.import_module("turn_data").CORPORA)
-    assert set(recipe["learners"]) <= set(script.LEARNERS)
-    script.NetSettings(**recipe["learners"]["net"])
+    assert set(recipe["learners"]) <= set(benches.LEARNERS)
+    benches.NetSettings(**recipe["learners"]["net"])
     named = {name for names in script.LICENCES for name in names.split(", ")}
     assert {corpus.removesuffix("_dashes").removesuffix("_plain") for corpus in recipe["corpora"]} == named
