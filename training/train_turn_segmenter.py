@@ -4,8 +4,8 @@
         --cache build/turns --report evaluation/turns --out edos_dataset/segmentation/weights
 
 `turn_data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of every model that is measured: a training
-that was stopped goes on where it was. No episode is in the training and the test part of a split, in whatever form, and the threshold is 0.5 everywhere; but features
-and settings were chosen with an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all documents.
+that was stopped goes on where it was. No episode is in the training and the test part of a split, in whatever form, and the threshold is 0.5 everywhere; but
+features and settings were chosen with an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all documents.
 """
 
 import argparse
@@ -73,11 +73,12 @@ def unseen_episodes(bench: Bench, recipe: Mapping[str, Any]) -> Results:
 def _assess(title: str, table: pa.Table, scores: Mapping[str, list[Floats]], recipe: Mapping[str, Any]) -> Results:
     joined = {name: np.concatenate(parts) for name, parts in scores.items()}
     if set(LEARNERS) <= set(joined):
-        joined = {"blend": blend(*(_log_odds(joined[name]) for name in LEARNERS)), **joined}
+        joined = {"blend": blend(*(log_odds(joined[name]) for name in LEARNERS)), **joined}
     return assess(title, table, joined, dict.fromkeys(joined, 0.5), least=recipe["least_confidence"], seed=recipe["seed"])
 
 
-def _log_odds(scores: Floats) -> npt.NDArray[np.float64]:
+def log_odds(scores: Floats) -> npt.NDArray[np.float64]:
+    """Return the log-odds of probabilities; NaN stays."""
     exact = scores.astype(np.float64)
     return np.log(exact / (1 - exact))
 
@@ -108,7 +109,7 @@ def learning_curve(bench: Bench, recipe: Mapping[str, Any]) -> Iterator[dict[str
             part = train & (place < share)
             score = bench.scores(f"share {share:g}", learner, part, test)
             learned = count_labels(bench.corpus.documents(part))["labelled"]
-            yield {"scorer": learner, "seams": learned, **measure(seams, score, seed=recipe["seed"])}
+            yield {**measure(seams, score, seed=recipe["seed"]), "scorer": learner, "seams": learned}
 
 
 def _parted(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> tuple[Bools, Bools]:
@@ -143,7 +144,7 @@ def _metrics(results: Mapping[str, Results], scorer: str) -> dict[str, Any]:
 def _brief(results: Results, learner: str) -> dict[str, Any]:
     names = ("seams", "documents", "accuracy", "accuracy_interval", "precision", "recall", "f1", "ece")
     rows = {"all": results.scorers[learner], **results.sources[learner]}
-    return {source: {name: row[name] if isinstance(row[name], int | list) else round(row[name], 4) for name in names} for source, row in rows.items()}
+    return {source: {name: row[name] for name in names} for source, row in rows.items()}
 
 
 def report(line: str) -> None:

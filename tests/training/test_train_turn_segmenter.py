@@ -109,7 +109,6 @@ def test_reports_tell_of_both_splits(trained):
     assert "## Learning curve" in (folder / "report" / "unseen_shows" / "report.md").read_text()
 
 
-@pytest.mark.xfail(strict=True, reason="`measure` has a key `seams` too, which replaces it")
 def test_learning_curve_is_over_the_seams_learned_from(trained):
     folder, _ = trained
     found = json.loads((folder / "report" / "unseen_shows" / "report.json").read_text())["learning_curve"]
@@ -200,7 +199,6 @@ def test_scores_are_kept_until_something_is_changed(name, tmp_path, monkeypatch)
     assert len(fitted) == (1 if name == "nothing" else 2)
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="what has no value is rounded")
 def test_a_scorer_without_new_turns_has_no_precision():
     table = labelled([("mill", f"d{number}", f"f{number}") for number in range(4)])
     scores = np.ones(len(flat(table, "same_turn")), np.float32)
