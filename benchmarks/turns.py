@@ -1,11 +1,11 @@
-"""Sentence pairs per second of the SVM of turns on one core, beside scikit-learn's HashingVectorizer and LinearSVC on the same features in the same run.
+"""Sentence pairs per second of the shipped scorers of turns on one core, beside scikit-learn's HashingVectorizer and LinearSVC on the SVM's features.
 
-    python benchmarks/turns.py SENTENCES.parquet --scorer FOLDER --repeats 5
+    python benchmarks/turns.py SENTENCES.parquet --repeats 5
 
 The sentences come from Parquet files as `training/turn_data.py` writes them. Ours is all the work from the table to the scores, "cold" the first pass of the
 process, with the loading of the lemmatiser's dictionary and every word seen for the first time. The baselines get tokens, lemmas and bins for nothing and
 are timed from there on: names of features, hashing, decision. They run on the first --few seams, since they are slow; once with all products, once without
-("plain"). Without --scorer the weights are random, which changes no speed. Writes benchmarks/turns.json.
+("plain"). Writes benchmarks/turns.json.
 """
 
 import argparse
@@ -22,22 +22,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from encoding import describe_machine
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
 from edos_dataset.segmentation.turn_evidence import read
-from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, read_seams
-from edos_dataset.segmentation.turn_svm import SvmScorer
+from edos_dataset.segmentation.turn_features import Seams, read_seams
+from edos_dataset.segmentation.turns import SCORERS, SegmentTurns, load_scorer
 
 Row = tuple[list[str], int, list[str], list[str]]
-
-
-def random_scorer() -> SvmScorer:
-    """Return a scorer with the default features and weights without meaning."""
-    settings = FeatureSettings()
-    return SvmScorer(np.random.default_rng(0).integers(-127, 128, 1 << settings.bits).astype(np.int8), 0.001, 0.0, settings)
 
 
 def rows_of(seams: Seams, chosen: np.ndarray) -> list[Row]:
@@ -98,20 +93,21 @@ def entry(pairs: int, times: list[float]) -> dict[str, Any]:
     return {"pairs": pairs, "seconds": times, "pairs_per_second": round(pairs / statistics.median(times))}
 
 
-def compare(table: pa.Table, scorer: SvmScorer, few: int, repeats: int) -> dict[str, Any]:
-    """Time the scorer on the whole table, and both baselines on its first seams."""
-    cold = seconds(lambda: scorer.same_turn(table), 1)
-    warm = seconds(lambda: scorer.same_turn(table), repeats)
-    seams = read_seams(read(table, "en"), scorer.settings)
+def compare(table: pa.Table, few: int, repeats: int) -> dict[str, Any]:
+    """Time the shipped scorers on the whole table, and both baselines on its first seams."""
+    svm = load_scorer("svm")
+    seams = read_seams(read(table, "en"), svm.settings)
     chosen = np.flatnonzero(~seams.first)
-    rows = rows_of(seams, chosen[:few])
-    labels = scorer.margins(seams)[chosen[:few]] * scorer.slope + scorer.bias > 0
-    results = {"ours": entry(len(chosen), warm), "ours_cold": entry(len(chosen), cold)}
+    results = {}
+    for name in SCORERS:
+        scorer = load_scorer(name)
+        results[name] = entry(len(chosen), seconds(lambda: scorer.same_turn(table), repeats))  # noqa: B023 - called at once
+    rows, labels = rows_of(seams, chosen[:few]), svm.log_odds(read(table, "en"))[chosen[:few]] > 0
     for name, names in (("scikit_learn", quadratic), ("scikit_learn_plain", linear)):
-        results[name] = entry(len(rows), seconds(baseline(names, rows, labels, scorer.settings.bits), repeats))
+        results[name] = entry(len(rows), seconds(baseline(names, rows, labels, svm.settings.bits), repeats))
         results[name]["features_per_pair"] = round(sum(sum(1 for _ in names(row)) for row in rows) / len(rows), 1)
-    speed = results["ours"]["pairs_per_second"]
-    ratios = {name: round(speed / results[name]["pairs_per_second"], 2) for name in ("scikit_learn", "scikit_learn_plain")}
+    others = ("scikit_learn", "scikit_learn_plain")
+    ratios = {f"{ours} / {name}": round(results[ours]["pairs_per_second"] / results[name]["pairs_per_second"], 2) for ours in SCORERS for name in others}
     return {"documents": table.num_rows, "results": results, "ratio": ratios}
 
 
@@ -119,21 +115,22 @@ def main() -> None:
     """Time and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sentences", type=Path, nargs="+")
-    parser.add_argument("--scorer", type=Path, help="folder with svm.safetensors")
     parser.add_argument("--few", type=int, default=3000, help="seams for the baselines")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core for everything that follows
     table = pa.concat_tables([pq.read_table(path) for path in arguments.sentences])
-    scorer = SvmScorer.load(arguments.scorer) if arguments.scorer else random_scorer()
+    default = load_scorer(SegmentTurns().scorer)
+    cold = entry(pc.sum(pc.list_value_length(table["sentences"])).as_py() - table.num_rows, seconds(lambda: default.same_turn(table), 1))
     report = {
         "command": " ".join(["python", "benchmarks/turns.py", *(argument if argument.startswith("-") else Path(argument).name for argument in sys.argv[1:])]),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "versions": {name: version(name) for name in ("numpy", "pyarrow", "scikit-learn", "simplemma")},
-        "weights": "random" if arguments.scorer is None else scorer.identity,
-        **compare(table, scorer, arguments.few, arguments.repeats),
+        "default": SegmentTurns().scorer,
+        "default_cold": cold,
+        **compare(table, arguments.few, arguments.repeats),
     }
     arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))  # noqa: T201

@@ -79,7 +79,7 @@ def _assess(title: str, table: pa.Table, scores: Mapping[str, list[Floats]], rec
 
 def log_odds(scores: Floats) -> npt.NDArray[np.float64]:
     """Return the log-odds of probabilities; NaN stays."""
-    exact = scores.astype(np.float64)
+    exact = scores.astype(np.float64).clip(1e-7, 1 - 1e-7)
     return np.log(exact / (1 - exact))
 
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,12 @@ def _all_seams(table: pa.Table) -> Bools:
     return np.ones(len(unnest(table, "sentences")[0]), bool)
 
 
+@cache
+def _code(*modules: str) -> tuple[str, ...]:
+    """Return the hashes of modules as they were when the process began to use them: an edit in between changes no code that runs."""
+    return tuple(map(code_hash, modules))
+
+
 @dataclass(frozen=True)
 class Corpus:
     """The labelled documents, and what a split must keep together.
@@ -71,6 +78,14 @@ class Corpus:
         episode = re.compile(r"(.+) S\d+E\d+$")
         shows = [match[1] if (match := episode.match(key)) else corpus for key, corpus in zip(keys, corpora, strict=True)]
         return cls(table, np.array(keys), np.array(shows))
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all documents with their labels."""
+        found = hashlib.sha256()
+        for batch in self.table.combine_chunks().to_batches():
+            found.update(json.dumps(batch.to_pylist(), sort_keys=True).encode())
+        return found.hexdigest()
 
     def documents(self, rows: Bools) -> pa.Table:
         """Return some of the documents."""
@@ -97,10 +112,8 @@ class Bench:
         """Return the scores of the test documents, [sentences], by a model that is fitted to the training documents."""
         settings = self.learners[learner] if settings is None else settings
         fit, module = LEARNERS[learner]
-        ids = "\n".join(self.corpus.keys[train]) + "\n\n" + "\n".join(self.corpus.keys[test])
-        labels = self.corpus.table["same_turn"].combine_chunks().flatten().to_numpy().tobytes()
-        parts = (learner, json.dumps(settings, sort_keys=True), code_hash(module), code_hash(f"turn_{learner}_fit"), ids)
-        key = hashlib.sha256("\0".join(parts).encode() + labels).hexdigest()[:16]
+        parts = (learner, json.dumps(settings, sort_keys=True), *_code(module, f"turn_{learner}_fit"), self.corpus.digest)
+        key = hashlib.sha256("\0".join(parts).encode() + train.tobytes() + test.tobytes()).hexdigest()[:16]
         path = self.folder / f"{name.replace(' ', '_')}.{learner}.{key}.npy"
         if not path.is_file():
             scores = fit(self.corpus.documents(train), settings).same_turn(self.corpus.documents(test))

@@ -46,13 +46,6 @@ class Reading:
     tokens: Tokens
     evidence: dict[str, Bins | Hashes]
 
-    @property
-    def first(self) -> npt.NDArray[np.bool_]:
-        """Return which sentences are the first of a document, [sentences]."""
-        found = np.zeros(self.offsets[-1], bool)
-        found[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
-        return found
-
 
 def read(table: pa.Table, language: str) -> Reading:
     """Read the documents of SENTENCES, all in one language (ISO 639-1)."""
@@ -77,11 +70,13 @@ def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[s
         offsets: [documents + 1] positions at which each document begins.
     """
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    relation = _blocks(sentences)
+    first = first_sentences(offsets)
+    relation = np.where(first, OUTSIDE, _blocks(sentences))
     gap, duration, rate = _times(sentences)
-    gaps = np.where(relation == 0, INSIDE, _bin(gap, _GAPS))
+    gap[first] = np.nan  # or a document's first sentence would be told by the document before it in the table
+    gaps = np.where(first, OUTSIDE, np.where(relation == 0, INSIDE, _bin(gap, _GAPS)))
     spans, rates = _bin(duration, _DURATIONS), _bin(rate, _RATES)
-    split = _split_blocks(gap, duration, offsets)
+    split = np.where(first, OUTSIDE, _split_blocks(gap, duration, offsets))
     dash = flags(sentences.field("dash")).astype(np.int64)
     words = _bin(np.diff(np.r_[0, np.cumsum(tokens.kind == WORD)][tokens.offsets]).astype(np.float64), _WORDS)
     head, tail = _marks(tokens)
@@ -113,6 +108,13 @@ def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[s
         "neighbours.words_two_before": beside(words, -2, document),
         "neighbours.words_after": beside(words, 1, document),
     }
+
+
+def first_sentences(offsets: Bins) -> npt.NDArray[np.bool_]:
+    """Return which sentences are the first of a document, [sentences], for the positions [documents + 1] at which documents begin."""
+    found = np.zeros(offsets[-1], bool)
+    found[offsets[:-1][np.diff(offsets) > 0]] = True
+    return found
 
 
 def beside(values: Bins | Hashes, step: int, document: Bins) -> Bins | Hashes:

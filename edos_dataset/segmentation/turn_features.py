@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.segmentation.turn_evidence import UNKNOWN, Bins, Hashes, Reading, beside
+from edos_dataset.segmentation.turn_evidence import UNKNOWN, Bins, Hashes, Reading, beside, first_sentences
 from edos_dataset.segmentation.turn_tokens import WORD, Tokens, text_hash
 
 Codes = npt.NDArray[np.int64]
@@ -85,7 +85,7 @@ class Seams:
 
 def read_seams(reading: Reading, settings: FeatureSettings) -> Seams:
     """Return the codes of the seams of some documents."""
-    tokens, first = reading.tokens, reading.first
+    tokens, first = reading.tokens, first_sentences(reading.offsets)
     document = np.repeat(np.arange(len(reading.offsets) - 1), np.diff(reading.offsets))
     bins = _chosen({**reading.evidence, **_genres(reading.table, document, settings.genres)}, settings)
     words = _chosen(_edges(tokens, document), settings)

@@ -113,7 +113,7 @@ class SegmentTurns(Stage):
         max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
     """
 
-    scorer: str = "rules"
+    scorer: str = "blend"
     language: str = "en"
     threshold: float = 0.5
     max_pause: float = 5.0

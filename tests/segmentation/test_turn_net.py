@@ -89,7 +89,6 @@ def test_each_document_is_scored_by_itself():
     np.testing.assert_array_equal(model.same_turn(documents(*films)), expected)
 
 
-@pytest.mark.xfail(strict=True, reason="turn_evidence compares a document's first sentence with the end of the one before it in the table")
 @pytest.mark.parametrize("before", [spoken("Go!", "No."), NOTHING_KNOWN])
 def test_first_sentence_has_no_pause_and_no_block_before_it(before):
     model = scorer()

@@ -174,12 +174,7 @@ def changed(table, name):
     return pa.Table.from_pylist(rows, schema=table.schema)
 
 
-NOT_IN_KEY = pytest.mark.xfail(strict=True, reason="the name of the file tells labels, documents and settings apart, but no texts and no weights")
-
-
-@pytest.mark.parametrize(
-    "name", ["nothing", "settings", "rows", "same_turn", pytest.param("label_confidence", marks=NOT_IN_KEY), pytest.param("sentences", marks=NOT_IN_KEY)]
-)
+@pytest.mark.parametrize("name", ["nothing", "settings", "rows", "same_turn", "label_confidence", "sentences"])
 def test_scores_are_kept_until_something_is_changed(name, tmp_path, monkeypatch):
     fitted = []
 

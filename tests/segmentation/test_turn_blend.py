@@ -1,0 +1,74 @@
+"""The blend: the mean of two opinions in log-odds, and what a folder of weights is loaded as."""
+
+import json
+
+import numpy as np
+import pytest
+from test_turn_net import FILM, OTHER, SMALL
+from test_turn_net import scorer as net
+from test_turn_svm import scorer as svm
+from turn_documents import documents
+
+from edos_dataset.segmentation.turn_blend import BlendScorer, blend
+from edos_dataset.segmentation.turns import SCORERS, SegmentTurns, load_scorer
+
+TABLE = documents(FILM, OTHER)
+
+
+def log_odds(scores):
+    return np.log(scores.astype(float) / (1 - scores.astype(float)))
+
+
+def test_the_mean_of_log_odds():
+    np.testing.assert_allclose(blend(np.array([2.0, -1.0, np.nan]), np.array([-2.0, -3.0, 1.0])), [0.5, 1 / (1 + np.exp(2)), np.nan], rtol=1e-6)
+
+
+def test_the_blend_lies_between_its_parts():
+    model = BlendScorer(svm(), net())
+    scores, parts = model.same_turn(TABLE), np.stack([model.svm.same_turn(TABLE), model.net.same_turn(TABLE)])
+    assert scores.dtype == np.float32
+    assert np.isnan(scores).tolist() == np.isnan(parts[0]).tolist()
+    known = ~np.isnan(scores)
+    np.testing.assert_allclose(log_odds(scores[known]), log_odds(parts[:, known]).mean(axis=0), atol=1e-3)
+    assert (np.ptp(parts[:, known], axis=0) > 0.01).any()
+    np.testing.assert_array_equal(scores, np.r_[model.same_turn(documents(FILM)), model.same_turn(documents(OTHER))])
+
+
+@pytest.mark.parametrize("film", SMALL)
+def test_small_documents(film):
+    assert len(BlendScorer(svm(), net()).same_turn(documents(film))) == len(film)
+
+
+def test_a_folder_of_weights_is_loaded_as_what_it_holds(tmp_path):
+    first, second = svm(), net()
+    first.save(tmp_path / "svm")
+    second.save(tmp_path / "net")
+    (tmp_path / "record.json").write_text(json.dumps({"name": "mine"}))
+    both = load_scorer(str(tmp_path))
+    assert (both.record, both.languages) == ({"name": "mine"}, ("en",))
+    assert both.identity == first.identity + second.identity
+    np.testing.assert_array_equal(both.same_turn(TABLE), BlendScorer(first, second).same_turn(TABLE))
+    for name, scorer in (("svm", first), ("net", second)):
+        np.testing.assert_array_equal(load_scorer(str(tmp_path / name)).same_turn(TABLE), scorer.same_turn(TABLE))
+    with pytest.raises(ValueError, match="no turn scorer is named"):
+        SegmentTurns(scorer=str(tmp_path / "elsewhere"))
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_shipped_scorers_know_an_answer_and_a_sentence_that_goes_on(name):
+    """Of any scorer that is worth its name; the record of a learned one says on what it was measured."""
+    scorer = load_scorer(name)
+    start, asked, answer, more = scorer.same_turn(
+        documents(
+            [
+                FILM[0] | {"text": text, "start": at, "end": at + 1.4, "first_block": at, "last_block": at}
+                for at, text in enumerate(("We had dinner and then", "did you see my keys?", "No, I didn't.", "and I never did."))
+            ]
+        )
+    )
+    assert np.isnan(start)
+    assert answer < 0.5 < more
+    assert 0 < asked < 1
+    if name != "rules":
+        assert 0.7 < scorer.record["metrics"]["unseen_shows"]["all"]["accuracy"] < 0.9
+        assert SegmentTurns(scorer=name).records() == {f"turns-{name}": scorer.record}
