@@ -58,7 +58,7 @@ def test_limit_and_inspect(films):
     assert 'load_dataset("edos")' in done.stdout
     seen = edos("inspect", "edos", "--dialogues", 2, "--seed", 3)
     assert seen.exit_code == 0
-    assert "after_removed_turn" in seen.stdout
+    assert "not_subtitles 1" in seen.stdout
     assert seen.stdout.count("#") >= 2
     report = json.loads(edos("inspect", "edos", "--dialogues", 2, "--seed", 3, "--json").stdout)
     assert report["input"]["films"] == 12

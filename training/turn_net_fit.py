@@ -48,8 +48,8 @@ class NetSettings:
     least: int = 4
     epochs: int = 6
     share: Mapping[str, float] = field(default_factory=dict)
-    sentences: int = 3200
-    rate: float = 2e-3
+    sentences: int = 1600
+    rate: float = 3e-3
     decay: float = 1e-4
     seed: int = 0
 
@@ -77,7 +77,7 @@ class Net(nn.Module):
         self.cases = nn.Embedding(1 + 2 * CASES, settings.embedding, padding_idx=0)
         self.evidence = nn.Embedding(BINS * len(EVIDENCE), settings.evidence)
         for table in (self.words, self.cases, self.evidence):
-            nn.init.normal_(table.weight, 0, 0.1)
+            nn.init.normal_(table.weight, 0, 0.5)  # with less, the first passes learn nothing, and now and then all of them
         with torch.no_grad():
             self.words.weight[0], self.cases.weight[0] = 0, 0
         self.filter = nn.Linear(3 * settings.embedding, settings.filters)

@@ -44,7 +44,7 @@ def sentences_table(*documents: list[str]) -> pa.Table:
 
 def texts(*blocks: str) -> list[str]:
     """Return the texts of the turns of a document."""
-    return [turn["text"] for turn in SegmentTurns()(sentences_table(list(blocks)))["turns"].to_pylist()[0]]
+    return [turn["text"] for turn in SegmentTurns(scorer="rules")(sentences_table(list(blocks)))["turns"].to_pylist()[0]]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_turns_know_their_times_and_sentences() -> None:
     rows = flat.to_pylist()
     rows[1]["end"] = rows[2]["start"] = None
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(rows, LINE))
-    result = SegmentTurns()(table.set_column(table.column_names.index("sentences"), SENTENCES.field("sentences"), lists))
+    result = SegmentTurns(scorer="rules")(table.set_column(table.column_names.index("sentences"), SENTENCES.field("sentences"), lists))
     assert result.schema.equals(TURNS)
     assert result["turns"].to_pylist() == [
         [
