@@ -180,7 +180,9 @@ class NetScorer:
         return cls(weights, weights.pop("vocabulary"), languages, record)
 
     def _bytes(self) -> bytes:
-        return save({**self.weights, "vocabulary": self.vocabulary}, {"languages": json.dumps(self.languages)})
+        # safetensors writes the memory as it lies: a transposed view would come back as other weights
+        arrays = {name: np.ascontiguousarray(value) for name, value in {**self.weights, "vocabulary": self.vocabulary}.items()}
+        return save(arrays, {"languages": json.dumps(self.languages)})
 
 
 def _relu(values: Floats) -> Floats:

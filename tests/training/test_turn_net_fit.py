@@ -12,7 +12,7 @@ import torch
 from labelled_films import flat, labelled
 
 from edos_dataset.segmentation.turn_evidence import UNKNOWN, read
-from edos_dataset.segmentation.turn_net import BINS, EVIDENCE, PLACES, read_inputs
+from edos_dataset.segmentation.turn_net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
 from edos_dataset.segmentation.turn_tokens import text_hash
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
@@ -203,3 +203,14 @@ def test_batches_hold_whole_documents_and_all_of_them():
     batches = [[int(example.label[0]) if len(example.label) else 1 for example in batch] for batch in training._batches(rows, examples, 25)]
     assert [row for batch in batches for row in batch] == rows
     assert all(sum(len(examples[row].label) for row in batch[1:]) < 25 for batch in batches)
+
+
+def test_what_is_exported_is_what_is_saved(tmp_path):
+    """The exported weights are transposed views in memory, which a file does not know of."""
+    table = odd_documents()
+    net, vocabulary = random_network(table)
+    scorer = training.export(net, vocabulary)
+    scorer.save(tmp_path)
+    again = NetScorer.load(tmp_path)
+    np.testing.assert_array_equal(again.same_turn(table), scorer.same_turn(table))
+    assert again.identity == scorer.identity
