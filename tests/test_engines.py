@@ -125,7 +125,7 @@ def test_workers_die_with_their_parent(tmp_path, how):
         workers = [int(note.read_text()) for note in notes]
         assert all(map(alive, workers))
         parent.send_signal(how)
-        parent.wait(5)
+        parent.wait(120)
         wait_until(lambda: not any(map(alive, workers)), 5)
 
 

@@ -184,12 +184,15 @@ def test_whoever_reads_the_pipe_may_leave(films):
     assert "Traceback" not in errors and "Exception" not in errors and "error" not in errors
 
 
-def test_ctrl_c_leaves_nothing(films, tmp_path):
-    script = "import sys, time; from edos_dataset.segmentation import turns; turns.SegmentTurns.score = lambda *_: time.sleep(60)\nfrom edos_dataset.cli import app; app()"
+def test_ctrl_c_leaves_nothing(films, tmp_path, tmp_path_factory):
+    at_work = tmp_path_factory.mktemp("signs") / "at_work"  # the signal must not come while modules are still loaded
+    waiting = f"lambda *_: (open({str(at_work)!r}, 'w').close(), time.sleep(60))"
+    script = f"import time; from edos_dataset.segmentation import turns; turns.SegmentTurns.score = {waiting}\nfrom edos_dataset.cli import app; app()"
     command = [sys.executable, "-c", script, "segment", str(films), "--out", str(tmp_path / "out.jsonl"), "--workers", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not list(tmp_path.glob(".out.jsonl.*")):
+        while not at_work.exists():
             time.sleep(0.05)
+        assert list(tmp_path.glob(".out.jsonl.*"))
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read()
     assert process.returncode == 130
