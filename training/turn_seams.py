@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from turn_labels import LABELLED
 
-from edos_dataset.schema import SENTENCES, unnest
+from edos_dataset.schema import unnest
 from edos_dataset.segmentation.turns import load_scorer
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 UNKNOWN = -1
-LABELS = ("same_turn", "label_confidence", "corpus")
 
 
 def read_labelled(paths: Sequence[Path]) -> pa.Table:
@@ -31,10 +31,10 @@ def read_labelled(paths: Sequence[Path]) -> pa.Table:
     tables = []
     for path in paths:
         table = pq.read_table(path)
-        missing = [name for name in (*SENTENCES.names, *LABELS) if name not in table.column_names]
+        missing = [name for name in LABELLED.names if name not in table.column_names]
         if missing:
             raise ValueError(f"{path} has no column {missing[0]!r}: give documents with labelled seams, as training/turn_data.py writes them")
-        tables.append(table.select([*SENTENCES.names, *LABELS]))
+        tables.append(table.select(LABELLED.names))
     return pa.concat_tables(tables, promote_options="default")
 
 

@@ -7,7 +7,6 @@ over the sentences of a document, so a seam is judged with the sentences around 
 A document is carried out by itself, so that its scores are the same bits whatever else is in a batch.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,10 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from safetensors import safe_open
-from safetensors.numpy import save
 
 from edos_dataset.segmentation.turn_evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
+from edos_dataset.segmentation.turn_weights import identify, pack, read_folder, write_folder
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -124,7 +122,7 @@ class NetScorer:
     @property
     def identity(self) -> str:
         """Digest (16 hex digits) of all that decides a score, for fingerprints."""
-        return hashlib.sha256(self._bytes()).hexdigest()[:16]
+        return identify(self._packed())
 
     def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of some documents; see TurnScorer."""
@@ -158,10 +156,7 @@ class NetScorer:
 
     def save(self, folder: str | Path) -> None:
         """Write `net.safetensors` and `record.json` into a folder, made if needed."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _FILE).write_bytes(self._bytes())
-        (folder / "record.json").write_text(json.dumps(self.record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_folder(folder, _FILE, self._packed(), self.record)
 
     @classmethod
     def load(cls, folder: str | Path) -> "NetScorer":
@@ -170,19 +165,11 @@ class NetScorer:
         Raises:
             FileNotFoundError: the folder holds no such scorer.
         """
-        folder = Path(folder)
-        if not (folder / _FILE).is_file():
-            raise FileNotFoundError(f"no turn scorer in {str(folder)!r}: expected a folder with {_FILE} and record.json")
-        with safe_open(folder / _FILE, framework="np") as file:
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - the handle is no dictionary
-            languages = tuple(json.loads(file.metadata()["languages"]))
-        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        return cls(weights, weights.pop("vocabulary"), languages, record)
+        weights, facts, record = read_folder(folder, _FILE)
+        return cls(weights, weights.pop("vocabulary"), tuple(json.loads(facts["languages"])), record)
 
-    def _bytes(self) -> bytes:
-        # safetensors writes the memory as it lies: a transposed view would come back as other weights
-        arrays = {name: np.ascontiguousarray(value) for name, value in {**self.weights, "vocabulary": self.vocabulary}.items()}
-        return save(arrays, {"languages": json.dumps(self.languages)})
+    def _packed(self) -> bytes:
+        return pack({**self.weights, "vocabulary": self.vocabulary}, {"languages": json.dumps(self.languages)})
 
 
 def _relu(values: Floats) -> Floats:

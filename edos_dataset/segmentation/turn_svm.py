@@ -3,7 +3,6 @@
 Weights are whole numbers of 8 bits, so that a sum of them is exact: a score depends on no order of addition, no batch and no machine.
 """
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from safetensors import safe_open
-from safetensors.numpy import save
 
 from edos_dataset.segmentation.turn_evidence import Reading, probabilities, read
 from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, products, read_seams
+from edos_dataset.segmentation.turn_weights import identify, pack, read_folder, write_folder
 
 _CHUNK = 2048  # seams at a time: what is in work stays in the processor's cache
 _FILE = "svm.safetensors"
@@ -55,7 +53,7 @@ class SvmScorer:
     @property
     def identity(self) -> str:
         """Digest (16 hex digits) of all that decides a score, for fingerprints."""
-        return hashlib.sha256(self._bytes()).hexdigest()[:16]
+        return identify(self._packed())
 
     def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
         """Score every sentence of some documents; see TurnScorer."""
@@ -83,10 +81,7 @@ class SvmScorer:
 
     def save(self, folder: str | Path) -> None:
         """Write `svm.safetensors` and `record.json` into a folder, made if needed."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _FILE).write_bytes(self._bytes())
-        (folder / "record.json").write_text(json.dumps(self.record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_folder(folder, _FILE, self._packed(), self.record)
 
     @classmethod
     def load(cls, folder: str | Path) -> "SvmScorer":
@@ -95,15 +90,10 @@ class SvmScorer:
         Raises:
             FileNotFoundError: the folder holds no such scorer.
         """
-        folder = Path(folder)
-        if not (folder / _FILE).is_file():
-            raise FileNotFoundError(f"no turn scorer in {str(folder)!r}: expected a folder with {_FILE} and record.json")
-        with safe_open(folder / _FILE, framework="np") as file:
-            weights, facts = file.get_tensor("weights"), json.loads(file.metadata()["scorer"])
-        settings = FeatureSettings(**facts["settings"])
-        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        return cls(weights, facts["slope"], facts["bias"], settings, record)
+        arrays, found, record = read_folder(folder, _FILE)
+        facts = json.loads(found["scorer"])
+        return cls(arrays["weights"], facts["slope"], facts["bias"], FeatureSettings(**facts["settings"]), record)
 
-    def _bytes(self) -> bytes:
+    def _packed(self) -> bytes:
         facts = {"slope": self.slope, "bias": self.bias, "settings": asdict(self.settings)}
-        return save({"weights": self.weights}, {"scorer": json.dumps(facts, sort_keys=True)})
+        return pack({"weights": self.weights}, {"scorer": json.dumps(facts, sort_keys=True)})
