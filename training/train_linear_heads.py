@@ -25,10 +25,10 @@ import numpy as np
 import torch
 import yaml
 from linear_head_data import CROWD_FILES, WEAK_FILES, Examples, Ints, embed, one_hot, read_crowd, read_frequent, read_weak, split
-from scipy.optimize import minimize_scalar
 
 from edos_dataset.labeling.encoder import Encoder, limit_threads
 from edos_dataset.labeling.heads import Floats, LinearHead, dialogue_features
+from edos_dataset.labeling.metrics import calibration_error, confusion, cross_entropy, fit_temperature, per_label, scores
 from edos_dataset.labels import LABELS
 
 WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
@@ -65,50 +65,29 @@ def fit_dialogue(features: Floats, targets: Floats, weak: LinearHead, choice: di
     return np.vstack([own + weak_weight @ from_weak, context * others]).astype(np.float32), (bias + weak_bias @ from_weak).astype(np.float32)
 
 
-def cross_entropy(head: LinearHead, features: Floats, labels: Ints) -> float:
-    """Return the mean negative log-probability (nats) of the labels."""
-    chosen = head.predict_proba(features)[np.arange(len(labels)), labels]
-    return float(-np.log(np.maximum(chosen, 1e-12)).mean())
-
-
 def calibrate(weight: Floats, bias: Floats, features: Floats, labels: Ints, decay: float | None) -> tuple[LinearHead, float]:
-    """Return the head at the temperature of the lowest cross-entropy on the given rows, and that cross-entropy."""
-
-    def at(log_temperature: float) -> LinearHead:
-        return LinearHead(weight, bias, round(float(np.exp(log_temperature)), 4), decay)
-
-    best = minimize_scalar(lambda value: cross_entropy(at(value), features, labels), bounds=(-2, 2), method="bounded")
-    return at(best.x), float(best.fun)
+    """Return the head at the temperature of the lowest cross-entropy on the given rows, and that cross-entropy (nats)."""
+    head = LinearHead(weight, bias, round(fit_temperature(features @ weight + bias, labels), 4), decay)
+    return head, cross_entropy(head.predict_proba(features), labels)
 
 
 def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
     """Return accuracy, macro-F1, top-3 accuracy, expected calibration error before and after the temperature, and F1 by label."""
     probabilities = head.predict_proba(features)
-    predicted = probabilities.argmax(axis=1)
-    counts = np.zeros((len(LABELS), len(LABELS)))
-    np.add.at(counts, (labels, predicted), 1)
-    f1 = 2 * counts.diagonal() / np.maximum(counts.sum(axis=0) + counts.sum(axis=1), 1)
-    top = np.argsort(-probabilities, axis=1, kind="stable")[:, :3]
-    raw = LinearHead(head.weight, head.bias).predict_proba(features)
+    counts = confusion(labels, probabilities.argmax(axis=1))
+    found = {
+        **scores(probabilities, labels),
+        "majority_class_accuracy": counts.sum(axis=1).max() / len(labels),
+        "ece_before_temperature": calibration_error(LinearHead(head.weight, head.bias).predict_proba(features), labels),
+        "ece": calibration_error(probabilities, labels),
+    }
+    kept = ("accuracy", "macro_f1", "top_3_accuracy", "majority_class_accuracy", "cross_entropy", "ece_before_temperature", "ece")
+    f1 = np.nan_to_num(per_label(counts)["f1"])
     return {
         "examples": len(labels),
-        "accuracy": round(float(np.mean(predicted == labels)), 4),
-        "macro_f1": round(float(f1.mean()), 4),
-        "top_3_accuracy": round(float(np.mean((top == labels[:, None]).any(axis=1))), 4),
-        "majority_class_accuracy": round(float(np.bincount(labels).max() / len(labels)), 4),
-        "cross_entropy": round(cross_entropy(head, features, labels), 4),
-        "ece_before_temperature": round(calibration_error(raw, labels), 4),
-        "ece": round(calibration_error(probabilities, labels), 4),
+        **{name: round(float(found[name]), 4) for name in kept},
         "f1_by_label": {name: round(float(value), 3) for name, value in zip(LABELS, f1, strict=True)},
     }
-
-
-def calibration_error(probabilities: Floats, labels: Ints, bins: int = 15) -> float:
-    """Return the mean distance between confidence and accuracy over equally wide bins of confidence, weighted by their sizes (Guo et al., 2017)."""
-    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(bin_of, weights=confidence - right, minlength=bins)
-    return float(np.abs(gaps).sum() / len(labels))
 
 
 @dataclass(frozen=True)

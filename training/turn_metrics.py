@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
-from turn_seams import Bools, Floats, Ints, Seams
+from turn_seams import Bools, Floats, Seams
+
+from edos_dataset.labeling import metrics
 
 GRID = np.linspace(0, 1, 1001, dtype=np.float32)  # thresholds that are tried
 CURVE_POINTS = 50
-BINS = 15
-RESAMPLES = 1000
 
 
 def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 0) -> dict[str, Any]:
@@ -39,13 +39,13 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
     same, scored = seams.same[known] == 1, _checked(seams, score)[known]
     at = _points(same, scored, np.array([threshold], np.float32))[0]
     curve, bins = _points(same, scored, GRID), reliability(same, scored)
-    draws = _draws(seams.group[known], _outcomes(same, scored >= np.float32(threshold)), seed)
+    draws = metrics.resampled(_outcomes(same, scored >= np.float32(threshold)), seams.group[known], seed=seed)
     return {
         "seams": len(same),
         "documents": len(np.unique(seams.group[known])),
         **at,
-        "accuracy_interval": _interval(_accuracy(draws)),
-        "f1_interval": _interval(_f1(draws)),
+        "accuracy_interval": metrics.interval(_accuracy(draws)),
+        "f1_interval": metrics.interval(_f1(draws)),
         **_ranking(same, scored),
         "ece": calibration_error(bins),
         "reliability": bins,
@@ -85,14 +85,14 @@ def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float
     same = seams.same[known] == 1
     predicted = [_checked(seams, score)[known] >= np.float32(limit) for score, limit in zip((first, second), thresholds, strict=True)]
     outcomes = [_outcomes(same, each) for each in predicted]
-    draws = [_draws(seams.group[known], each, seed) for each in outcomes]
+    draws = [metrics.resampled(each, seams.group[known], seed=seed) for each in outcomes]
     totals = [each.sum(axis=0) for each in outcomes]
     right = [each == same for each in predicted]
     return {
         "accuracy_difference": _number(_accuracy(totals[0]) - _accuracy(totals[1])),
-        "accuracy_interval": _interval(_accuracy(draws[0]) - _accuracy(draws[1])),
+        "accuracy_interval": metrics.interval(_accuracy(draws[0]) - _accuracy(draws[1])),
         "f1_difference": _number(_f1(totals[0]) - _f1(totals[1])),
-        "f1_interval": _interval(_f1(draws[0]) - _f1(draws[1])),
+        "f1_interval": metrics.interval(_f1(draws[0]) - _f1(draws[1])),
         "only_first_right": int((right[0] & ~right[1]).sum()),
         "only_second_right": int((right[1] & ~right[0]).sum()),
     }
@@ -156,10 +156,14 @@ def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[di
 
 def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
     """Return the filled ones of 15 equally wide bins of score: `seams`, mean `score`, and `same`, the share of labels that say so."""
-    bin_of = np.minimum((score * BINS).astype(np.int64), BINS - 1)
-    sizes, scores, sames = (np.bincount(bin_of, weights=each, minlength=BINS) for each in (np.ones(len(score)), score, same))
+    sizes, scores, sames = metrics.reliability(score, same)
     return [
-        {"from": number / BINS, "seams": int(sizes[number]), "score": _number(scores[number] / sizes[number]), "same": _number(sames[number] / sizes[number])}
+        {
+            "from": number / metrics.BINS,
+            "seams": int(sizes[number]),
+            "score": _number(scores[number] / sizes[number]),
+            "same": _number(sames[number] / sizes[number]),
+        }
         for number in np.flatnonzero(sizes).tolist()
     ]
 
@@ -205,20 +209,6 @@ def _accuracy(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _f1(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     with np.errstate(invalid="ignore"):
         return np.asarray(2 * counts[..., 0] / (2 * counts[..., 0] + counts[..., 1] + counts[..., 2]))
-
-
-def _draws(group: Ints, outcomes: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:
-    """Return [resamples, 4]: the outcomes summed over as many documents as there are, drawn with replacement."""
-    documents, number = np.unique(group, return_inverse=True)
-    sums = np.stack([np.bincount(number, weights=column) for column in outcomes.T], axis=1)
-    times = np.random.default_rng(seed).multinomial(len(documents), np.full(len(documents), 1 / len(documents)), size=RESAMPLES)
-    drawn: npt.NDArray[np.float64] = times @ sums if len(documents) > 1 else np.full((1, 4), np.nan)
-    return drawn
-
-
-def _interval(values: npt.NDArray[np.float64]) -> list[float | None]:
-    """Return the 95 % interval of bootstrapped values; of a single document there is none."""
-    return [None if np.isnan(values).all() else _number(np.nanpercentile(values, percent)) for percent in (2.5, 97.5)]
 
 
 def _points(same: Bools, score: Floats, thresholds: Floats) -> list[dict[str, float | None]]:
