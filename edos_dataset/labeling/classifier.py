@@ -7,11 +7,12 @@ model is the sentence-level weak labeler (Section 3.1).
 This file travels with every saved model (`trust_remote_code=True`), so it imports nothing of this package.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel, TextClassificationPipeline
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 NORMALISATIONS = ("sum", "newest")
@@ -29,9 +30,9 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[misc]
         pooling: "attention" as in the papers, or "mean" over the tokens.
         separators: separator tokens between two turns: 1 as in BERT, 2 as in RoBERTa.
         separator_id: id of that token, by which the turns of a sequence are found.
-        max_length: tokens of a dialogue that are read, at least 3; older ones are left out.
+        max_tokens: tokens of a dialogue that are read, at least 3; older ones are left out.
         dropout: probability of dropping a value of the pooled vector and of the hidden layer in training.
-        temperature: what the logits are divided by, above 0; fitted on validation data, so that probabilities are calibrated.
+        softmax_temperature: what the logits are divided by, above 0; fitted on validation data, so that probabilities are calibrated.
         context: earlier turns that the model was trained to read: 0 for the weak labeler, null for any number.
     """
 
@@ -45,22 +46,23 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[misc]
         pooling: str = "attention",
         separators: int = 1,
         separator_id: int = 102,
-        max_length: int = 100,
+        max_tokens: int = 100,
         dropout: float = 0.1,
-        temperature: float = 1.0,
+        softmax_temperature: float = 1.0,
         context: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         if not 0 < decay <= 1:
             raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
         if normalisation not in NORMALISATIONS or pooling not in POOLINGS:
             raise ValueError(f"normalisation is one of {NORMALISATIONS} and pooling one of {POOLINGS}, got {normalisation!r} and {pooling!r}")
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}")
+        if not softmax_temperature > 0:
+            raise ValueError(f"softmax_temperature must be above 0, got {softmax_temperature}")
         self.encoder = encoder or {"model_type": "bert"}
         self.decay, self.normalisation, self.pooling = decay, normalisation, pooling
-        self.separators, self.separator_id, self.max_length = separators, separator_id, max_length
-        self.dropout, self.temperature, self.context = dropout, temperature, context
+        self.separators, self.separator_id, self.max_tokens = separators, separator_id, max_tokens
+        kwargs.setdefault("custom_pipelines", {"text-classification": {"impl": "classifier.DialoguePipeline", "pt": ["AutoModelForSequenceClassification"]}})
+        self.dropout, self.softmax_temperature, self.context = dropout, softmax_temperature, context
         super().__init__(**kwargs)
 
 
@@ -97,7 +99,7 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[misc]
         attention_mask: torch.Tensor | None = None,
         token_weights: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> SequenceClassifierOutput:
         """Classify dialogues.
 
@@ -120,7 +122,7 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[misc]
         hidden = torch.tanh(self.hidden_layer(self.dropout(self.pool(states, mask))))
         logits = self.output_layer(self.dropout(hidden))
         if not self.training:
-            logits = logits / self.config.temperature
+            logits = logits / self.config.softmax_temperature
         loss = None if labels is None else nn.functional.cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
@@ -151,7 +153,7 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[misc]
         return torch.einsum("bt,btw->bw", share, states)
 
 
-def sequence(turns: list[list[int]], start: int, separator: int, separators: int, max_length: int) -> list[int]:
+def sequence(turns: Sequence[list[int]], start: int, separator: int, separators: int, max_length: int) -> list[int]:
     """Return the token ids of a dialogue, newest turn first: start, newest, separators, the one before, ..., separator.
 
     Args:
@@ -171,4 +173,37 @@ def sequence(turns: list[list[int]], start: int, separator: int, separators: int
     return ids
 
 
+class DialoguePipeline(TextClassificationPipeline):  # type: ignore[misc]
+    """`pipeline("text-classification", model=..., trust_remote_code=True)`: the label of a turn, or of the last turn of a dialogue.
+
+    The input is a string, a dialogue as a list of turns, oldest first, or a list of such dialogues. As for every text classification, `top_k=3` gives the
+    three most probable labels and `top_k=None` all of them.
+    """
+
+    def __call__(self, inputs: str | list[str] | list[list[str]], **kwargs: Any) -> Any:  # noqa: ANN401
+        """Return `[{"label", "score"}]` for one input, a list of such lists for a list of dialogues.
+
+        Raises:
+            ValueError: an input is neither a string nor a list of at least one string.
+        """
+        many = isinstance(inputs, list) and bool(inputs) and all(isinstance(dialogue, list) for dialogue in inputs)
+        dialogues = [{"turns": [turns] if isinstance(turns, str) else turns} for turns in (inputs if many else [inputs])]
+        for number, turns in enumerate(dialogue["turns"] for dialogue in dialogues):
+            if not isinstance(turns, list) or not turns or not all(isinstance(turn, str) for turn in turns):
+                raise ValueError(f"input {number} is {turns!r}: expected a string, or a dialogue as a list of at least one string")
+        kwargs.setdefault("top_k", 1)
+        results = super().__call__(dialogues, **kwargs)
+        return results if many else results[0]
+
+    def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> dict[str, torch.Tensor]:  # noqa: ANN401
+        """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue."""
+        tokenizer, config = self.tokenizer, self.model.config
+        turns = tokenizer(inputs["turns"], add_special_tokens=False)["input_ids"]
+        ids = torch.tensor([sequence(turns, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)])
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
 AutoConfig.register(DialogueClassifierConfig.model_type, DialogueClassifierConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(DialogueClassifierConfig, DialogueClassifier, exist_ok=True)
+DialogueClassifierConfig.register_for_auto_class()
+DialogueClassifier.register_for_auto_class("AutoModelForSequenceClassification")
