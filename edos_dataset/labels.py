@@ -57,6 +57,21 @@ NEUTRAL = "neutral"
 LABELS: tuple[str, ...] = (*EMOTIONS, *INTENTS, NEUTRAL)
 """All 41 names; a label's id is its index."""
 
+GROUPS: dict[str, tuple[str, ...]] = {
+    "fear": ("terrified", "afraid", "anxious", "apprehensive"),
+    "anger": ("furious", "angry", "annoyed", "disgusted", "jealous"),
+    "sadness": ("devastated", "sad", "disappointed", "lonely"),
+    "shame": ("ashamed", "embarrassed", "guilty"),
+    "memory": ("nostalgic", "sentimental"),
+    "closeness": ("caring", "faithful", "trusting", "grateful"),
+    "outlook": ("hopeful", "anticipating", "prepared", "confident"),
+    "joy": ("proud", "content", "joyful", "excited"),
+    "wonder": ("impressed", "surprised"),
+    "intents": INTENTS,
+    NEUTRAL: (NEUTRAL,),
+}
+"""The labels by kinship, neighbours side by side; each is in one group. Ours, for reports: the papers name none."""
+
 LABEL_IDS: dict[str, int] = {name: index for index, name in enumerate(LABELS)}
 """Name to id, 0 to 40."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edos_dataset.labels import EMOTIONS, INTENTS, LABEL_IDS, LABELS, NEUTRAL, parse_label
+from edos_dataset.labels import EMOTIONS, GROUPS, INTENTS, LABEL_IDS, LABELS, NEUTRAL, parse_label
 
 PINNED = """
 0 afraid 1 angry 2 annoyed 3 anticipating 4 anxious 5 apprehensive 6 ashamed 7 caring 8 confident 9 content 10 devastated 11 disappointed 12 disgusted
@@ -23,6 +23,10 @@ def test_groups():
     assert len(LABELS) == len(set(LABELS)) == 41
     assert (len(EMOTIONS), len(INTENTS), LABEL_IDS[NEUTRAL]) == (32, 8, 40)
     assert [*EMOTIONS, *INTENTS, NEUTRAL] == list(LABELS)
+
+
+def test_every_label_is_in_one_group_of_kin():
+    assert sorted(label for group in GROUPS.values() for label in group) == sorted(LABELS)
 
 
 @pytest.mark.parametrize(("text", "number"), [("Afraid", 0), ("  JOYFUL\n", 22), ("Neutral ", 40)])
