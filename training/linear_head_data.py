@@ -51,17 +51,23 @@ def read_weak(folder: Path) -> Examples:
     return Examples([[text] for text in texts], [""] * len(texts), labels, one_hot(labels))
 
 
-def read_crowd(folder: Path) -> Examples:
-    """Read the crowd labels on which two of three workers agreed, if the label is one of the 41."""
+def read_crowd(folder: Path, agreed: bool = True) -> Examples:
+    """Read the crowd labels on which two of three workers agreed, if the label is one of the 41.
+
+    With `agreed=False`, read instead the dialogues on which they did not, if an answer is one of the 41; the label is the first of these answers.
+    """
     dialogues, names, labels, answers = [], [], [], []
     with (folder / CROWD_FILES[0]).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             label, turns = label_id(row["Agreed emotion (2/3 vote)"]), split_turns(row["Dialog"])
+            given = [label_id(row[f"Worker {worker} answer"]) for worker in (1, 2, 3)]
+            if not agreed:
+                label = MISSING if label != MISSING else next((answer for answer in given if answer != MISSING), MISSING)
             if label != MISSING and turns:
                 dialogues.append(turns)
                 names.append(row["DialogID"])
                 labels.append(label)
-                answers.append([label_id(row[f"Worker {worker} answer"]) for worker in (1, 2, 3)])
+                answers.append(given)
     votes = np.zeros((len(labels), len(LABELS)), dtype=np.float32)
     for row_number, given in enumerate(answers):
         for answer in given:
@@ -86,6 +92,11 @@ def split_turns(dialogue: str) -> list[str]:
     """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes, detokenised."""
     lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
     return [turn for turn in detokenize([line for line in lines if line]) if turn]
+
+
+def plain_text(text: str) -> str:
+    """Return the words of a text, lower-cased, one blank between them."""
+    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def one_hot(labels: Ints) -> Floats:
@@ -118,7 +129,7 @@ def split(examples: Examples, vectors: Floats, pinned: Bools, recipe: dict[str, 
     first: dict[str, int] = {}
     links: list[tuple[int, int]] = []
     for row, (turns, name) in enumerate(zip(examples.dialogues, examples.names, strict=True)):
-        keys = ["text " + " ".join(re.findall(r"\w+", turns[-1].lower()))] + (["name " + name] if name else [])
+        keys = ["text " + plain_text(turns[-1])] + (["name " + name] if name else [])
         links += [(row, first.setdefault(key, row)) for key in keys]
     for start in range(0, len(vectors), 2048):
         rows, others = np.nonzero(vectors[start : start + 2048] @ vectors.T >= recipe["near_duplicate"])

@@ -1,0 +1,148 @@
+"""Training, validation and test examples of the two classifiers, with nothing of the held-out parts in the training part."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from classifier_recipe import ClassifierRecipe
+from linear_head_data import CROWD_FILES, WEAK_FILES, Bools, Examples, Ints, embed, one_hot, plain_text, read_crowd, read_frequent, read_weak, split
+
+from edos_dataset.labeling.encoder import Encoder
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labels import EMOTIONS, LABEL_IDS
+
+FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"
+WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
+CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
+CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Examples of one split.
+
+    Attributes:
+        dialogues: turns, oldest first; the label is of the last one.
+        labels: [n] ids.
+        targets: float32 [n, 41], probabilities.
+        weights: float32 [n], weights in the loss: 1 for the task's own examples.
+    """
+
+    dialogues: list[list[str]]
+    labels: Ints
+    targets: Floats
+    weights: Floats
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.dialogues)
+
+    def take(self, rows: Ints | Bools) -> "Part":
+        """Return some of the examples, by number or by mask."""
+        numbers = np.arange(len(self))[rows]
+        return Part([self.dialogues[row] for row in numbers], self.labels[rows], self.targets[rows], self.weights[rows])
+
+
+@dataclass(frozen=True)
+class Data:
+    """The parts of a task.
+
+    Attributes:
+        train: the task's own training part and what the recipe adds to all of its epochs.
+        replay: further training examples, of which every epoch takes another sample.
+        validation: what chooses the epoch and the temperature.
+        test: what is looked at once.
+        files: the files read, below the data folder.
+        left_out: how many texts of other sources were left out because a held-out text is nearly equal, by source.
+    """
+
+    train: Part
+    replay: Part
+    validation: Part
+    test: Part
+    files: tuple[str, ...]
+    left_out: dict[str, int]
+
+    @staticmethod
+    def licence(file: str) -> str:
+        """Return the licence of one of the files."""
+        return WEAK_LICENCE if file.startswith("empathetic_dialogues/") else CROWD_LICENCE
+
+
+def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Data:
+    """Read and split the task's examples, and add the recipe's further sources to the training part, except what is near to a held-out text.
+
+    Args:
+        recipe: the training.
+        folder: the data folder.
+        cache: folder that keeps embeddings for the next training.
+    """
+    weak = recipe.task == "weak"
+    frequent, examples = read_frequent(FREQUENT), read_weak(folder) if weak else read_crowd(folder)
+    vectors = _embed_last(examples.dialogues, cache)
+    pinned = _near(vectors, _embed_last(frequent.dialogues, cache), recipe.near_duplicate)
+    parts = split(examples, vectors, pinned, {"near_duplicate": recipe.near_duplicate, "seed": recipe.split_seed, "shares": recipe.shares})
+    own = Part(examples.dialogues, examples.labels, _targets(examples, recipe.workers_share), np.ones(len(parts), np.float32))
+    further: dict[str, Examples] = {}
+    if recipe.first_turns:
+        held_texts = {plain_text(turns[-1]) for turns, part in zip(examples.dialogues, parts, strict=True) if part}
+        further["first turns"] = read_first_turns(folder, held_texts)
+    if recipe.unagreed:
+        further["dialogues without agreement"] = read_crowd(folder, agreed=False)
+    if recipe.replay:
+        further["texts of the weak labeler"] = read_weak(folder)
+    weights = {"first turns": recipe.first_turns, "dialogues without agreement": recipe.unagreed, "texts of the weak labeler": recipe.replay}
+    left_out, added = {}, {}
+    for source, more in further.items():
+        near = _near(_embed_last(more.dialogues, cache), vectors[parts > 0], recipe.near_duplicate)
+        left_out[source] = int(near.sum())
+        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weights[source], np.float32)).take(~near)
+    copies = Part(frequent.dialogues, frequent.labels, frequent.targets, np.full(len(frequent.labels), recipe.frequent_turns, np.float32))
+    replay = added.pop("texts of the weak labeler", own.take(np.zeros(0, np.int64)))
+    files = (WEAK_FILES if weak or recipe.replay else ()) + (() if weak else CROWD_FILES) + (CONVERSATIONS if recipe.first_turns else ())
+    return Data(_join([own.take(parts == 0), copies, *added.values()]), replay, own.take(parts == 1), own.take(parts == 2), files, left_out)
+
+
+def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
+    """Read the speaker's first and second turn of every conversation of EmpatheticDialogues, labelled with the conversation's emotion.
+
+    Conversations of which the situation or a turn is among `held_texts` (as `plain_text` gives them) are left out whole.
+    """
+    texts, labels = [], []
+    for path in (folder / name for name in CONVERSATIONS):
+        conversations: dict[str, list[tuple[str, str]]] = {}
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                conversations.setdefault(row["Dialog_ID"], []).append((row["Actor"], row["Text"].replace("_comma_", ",").strip()))
+        for turns in conversations.values():
+            if not any(plain_text(text) in held_texts for _, text in turns):
+                spoken = [text for actor, text in turns if actor == "speaker"][:2]
+                texts += spoken
+                labels += [LABEL_IDS[path.stem]] * len(spoken)
+    return Examples([[text] for text in texts], [""] * len(texts), np.array(labels, np.int64), one_hot(np.array(labels, np.int64)))
+
+
+def mix_in(part: Part, probabilities: Floats, share: float) -> Part:
+    """Return the part with targets of which `share` are the given probabilities [n, 41]."""
+    return Part(part.dialogues, part.labels, (share * probabilities + (1 - share) * part.targets).astype(np.float32), part.weights)
+
+
+def _targets(examples: Examples, workers_share: float) -> Floats:
+    return (workers_share * examples.targets + (1 - workers_share) * one_hot(examples.labels)).astype(np.float32)
+
+
+def _embed_last(dialogues: Sequence[Sequence[str]], cache: Path | None) -> Floats:
+    return embed([[turns[-1]] for turns in dialogues], Encoder(), cache)[0]
+
+
+def _near(vectors: Floats, others: Floats, threshold: float) -> Bools:
+    """Return which rows have a cosine of at least the threshold with one of the others."""
+    blocks = [(vectors[start : start + 1024] @ others.T >= threshold).any(axis=1) for start in range(0, len(vectors), 1024)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, bool)
+
+
+def _join(parts: Sequence[Part]) -> Part:
+    dialogues = [turns for part in parts for turns in part.dialogues]
+    return Part(dialogues, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "targets", "weights")))

@@ -1,0 +1,190 @@
+"""What a training leaves behind: its log and learning curves, the predictions of the test part, the model folder with its record and card."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from classifier_batches import micro_batches, pad
+from classifier_data import Data, mix_in
+from classifier_model import token_ids
+from classifier_recipe import ClassifierRecipe
+from transformers import AutoModelForSequenceClassification
+
+from edos_dataset.labeling.classifier import DialogueClassifier
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labeling.metrics import evaluate_predictions, fit_temperature, softmax
+
+PACKAGES = ("torch", "transformers", "accelerate", "numpy")
+
+
+class Log:
+    """`log.jsonl` in the model's folder, a line for every update and evaluation; TensorBoard's files beside it; and now and then a line on the terminal."""
+
+    def __init__(self, folder: Path, update: int, accelerator: Accelerator) -> None:
+        """Open the log; lines after `update`, of a training that was killed, are dropped."""
+        self.path, self.accelerator = folder / "log.jsonl", accelerator
+        if accelerator.is_main_process:
+            lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
+            kept = [line for line in lines if line.endswith("}") and json.loads(line)["update"] <= update]
+            self.path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        accelerator.init_trackers("tensorboard")
+
+    def update(self, update: int, updates: int, loss: float, rate: float, seconds: float) -> None:
+        """Log an update: mean loss (nats), learning rate of the head, seconds since the start."""
+        self._write({"update": update, "loss": loss, "learning_rate": rate, "seconds": round(seconds, 1)})
+        if update % 20 == 0 or update == updates:
+            self.accelerator.print(
+                f"update {update} of {updates}: loss {loss:.3f}, {seconds / 60:.1f} min, {seconds / update * (updates - update) / 60:.0f} to go"
+            )
+
+    def evaluation(self, update: int, value: float, accuracy: float) -> None:
+        """Log an evaluation of the validation part."""
+        self._write({"update": update, "validation_cross_entropy": value, "validation_accuracy": accuracy})
+        self.accelerator.print(f"update {update}: validation cross-entropy {value:.4f}, accuracy {accuracy:.2%}")
+
+    def _write(self, entry: dict[str, float]) -> None:
+        self.accelerator.log({name: value for name, value in entry.items() if name != "update"}, step=int(entry["update"]))
+        if self.accelerator.is_main_process:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+
+
+def predict(model: torch.nn.Module, inputs: Sequence[list[int]], budget: int, padding: int, accelerator: Accelerator) -> Floats:
+    """Return the logits of inputs, float32 [n, 41], before any temperature; every process computes a part and gets them all."""
+    model.eval()
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    with torch.inference_mode(), accelerator.autocast():
+        for batch in micro_batches(np.arange(len(inputs)), inputs, budget)[accelerator.process_index :: accelerator.num_processes]:
+            ids, mask = (tensor.to(accelerator.device) for tensor in pad([inputs[row] for row in batch], padding))
+            found.append((batch, model(input_ids=ids, attention_mask=mask).logits.float().cpu().numpy()))
+    logits = np.zeros((len(inputs), found[0][1].shape[1] if found else 0), np.float32)
+    for batch, values in gather_object(found):
+        logits[batch] = values
+    return logits
+
+
+def teach(data: Data, recipe: ClassifierRecipe, tokenizer: Any, accelerator: Accelerator) -> Data:  # noqa: ANN401
+    """Return the data with the mean calibrated probabilities of the recipe's teachers mixed into the training targets."""
+    parts = []
+    for part in (data.train, data.replay):
+        inputs = token_ids(recipe, tokenizer, part.dialogues)
+        probabilities = []
+        for folder in recipe.distil:
+            teacher = AutoModelForSequenceClassification.from_pretrained(folder).to(accelerator.device)
+            probabilities.append(softmax(predict(teacher, inputs, recipe.micro_tokens, tokenizer.pad_token_id, accelerator)))
+        parts.append(mix_in(part, np.mean(probabilities, axis=0), recipe.distil_share) if len(part) else part)
+    return replace(data, train=parts[0], replay=parts[1])
+
+
+def write_results(
+    model: Any,  # noqa: ANN401
+    tokenizer: Any,  # noqa: ANN401
+    recipe: ClassifierRecipe,
+    data: Data,
+    accelerator: Accelerator,
+    command: dict[str, Any],
+    out: Path,
+) -> None:
+    """Fit the temperature on the validation part, measure the test part once, and write the model folder; `metrics.json` comes last."""
+
+    def logits(dialogues: Sequence[Sequence[str]]) -> Floats:
+        return predict(model, token_ids(recipe, tokenizer, dialogues), recipe.micro_tokens, tokenizer.pad_token_id, accelerator)
+
+    validation, test = logits(data.validation.dialogues), logits(data.test.dialogues)
+    if not accelerator.is_main_process:
+        return
+    temperature = round(fit_temperature(validation, data.validation.labels), 4)
+    metrics = evaluate_predictions(test, data.test.labels, temperature)
+    metrics["validation"] = {
+        name: value for name, value in evaluate_predictions(validation, data.validation.labels, temperature).items() if not isinstance(value, dict)
+    }
+    record = make_record(recipe, data, temperature, command)
+    _calibrate(model, temperature)
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    np.savez_compressed(out / "predictions.npz", logits=test, labels=data.test.labels)
+    (out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    draw_learning_curves(out)
+    (out / "metrics.json.tmp").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
+    os.replace(out / "metrics.json.tmp", out / "metrics.json")
+    scores = {name: metrics[name] for name in ("accuracy", "macro_f1", "top_3_accuracy", "ece")}
+    accelerator.print(f"test ({metrics['examples']} examples): {scores}, 95 % intervals {metrics['intervals']}")
+
+
+def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, command: dict[str, Any]) -> dict[str, Any]:
+    """Return how the model was made: data with their hashes, recipe, seed, machine, time, versions."""
+    settings = {name: value for name, value in asdict(recipe).items()}
+    folder = Path(command.pop("data_dir"))
+    return {
+        "name": f"{recipe.task}-{re.sub(r'[^a-z0-9]+', '-', recipe.base_model.split('/')[-1].lower())}",
+        "task": recipe.task,
+        "architecture": recipe.architecture,
+        "base_model": recipe.base_model,
+        "data": [{"file": name, "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "licence": data.licence(name)} for name in data.files],
+        "split": {"train": len(data.train), "replay": len(data.replay), "validation": len(data.validation), "test": len(data.test)},
+        "near_duplicates_removed": data.left_out,
+        "temperature": temperature,
+        "seed": recipe.seed,
+        "recipe": settings,
+        **command,
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "hardware": f"{platform.machine()}, {os.cpu_count()} processors" + (f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+    }
+
+
+def _calibrate(model: Any, temperature: float) -> None:  # noqa: ANN401
+    """Let the model divide its logits by the temperature; a stock classifier gets it folded into its last layer."""
+    if isinstance(model, DialogueClassifier):
+        model.config.softmax_temperature = temperature
+        return
+    last = [module for module in model.modules() if isinstance(module, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        last.weight /= temperature
+        last.bias /= temperature
+
+
+def draw_learning_curves(folder: Path) -> None:
+    """Draw `learning_curves.png` of a folder's `log.jsonl`: training and validation cross-entropy, and validation accuracy, by update."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    entries = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    updates, evaluations = ([entry for entry in entries if key in entry] for key in ("loss", "validation_accuracy"))
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    width = max(1, len(updates) // 100)
+    losses = np.array([entry["loss"] for entry in updates])
+    means = [losses[start : start + width].mean() for start in range(0, len(losses), width)]
+    left.plot([updates[start]["update"] for start in range(0, len(losses), width)], means, label=f"training (mean of {width} updates, smoothed targets)")
+    left.plot([entry["update"] for entry in evaluations], [entry["validation_cross_entropy"] for entry in evaluations], "o-", label="validation")
+    left.set(xlabel="update", ylabel="cross-entropy (nats)", title="Cross-entropy")
+    left.legend()
+    right.plot([entry["update"] for entry in evaluations], [100 * entry["validation_accuracy"] for entry in evaluations], "o-", color="C1")
+    right.set(xlabel="update", ylabel="accuracy (%)", title="Validation accuracy")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    figure.savefig(folder / "learning_curves.png", dpi=110)
+    pyplot.close(figure)
+
+
+def publish(folder: Path, name: str) -> None:
+    """Upload a model folder to the Hub."""
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    api.create_repo(name, exist_ok=True)
+    api.upload_folder(repo_id=name, folder_path=folder, ignore_patterns=["embeddings/*", "tensorboard/*"], commit_message="A trained classifier")
