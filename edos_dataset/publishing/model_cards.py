@@ -196,9 +196,8 @@ def _load(record: Row) -> str:
         return "`edos label INPUT.jsonl --model FOLDER --out OUT.jsonl`, or `load_labeler(FOLDER)` of `edos_dataset.labeling.labelers`."
     own = record.get("architecture", "dialogue") != "plain"
     call = f'classify = pipeline("text-classification", model="FOLDER OR HUB NAME"{", trust_remote_code=True" if own else ""}, top_k=3)'
-    dialogue = (
-        'classify(["I lost my job.", "Oh no, what happened?"])  # a list of turns is a dialogue, oldest first\n' if own and record["task"] == "dialogue" else ""
-    )
+    dialogue = 'classify(["I lost my job.", "Oh no, what happened?"])  # a list of turns is a dialogue, oldest first\n'
+    dialogue = dialogue if own and record["task"] == "dialogue" else ""
     return f'```python\nfrom transformers import pipeline\n\n{call}\nclassify("I lost my job.")\n{dialogue}```'
 
 
