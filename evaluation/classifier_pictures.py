@@ -1,0 +1,141 @@
+"""The pictures of a report on a classifier of the 41 labels."""
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edos_dataset.labeling.metrics import BINS, confusion, per_label, reliability, softmax
+from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.integer]
+
+# Okabe and Ito (2008), told apart by the colour-blind.
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+
+ORDER = np.array([LABEL_IDS[label] for group in GROUPS.values() for label in group])
+"""Label ids, group after group."""
+BORDERS = np.cumsum([0, *map(len, GROUPS.values())])
+"""Where the groups begin in ORDER, and its end."""
+
+
+def draw(logits: Floats, labels: Ints, temperature: float) -> dict[str, tuple[str, bytes]]:
+    """Draw the pictures.
+
+    Args:
+        logits: [n, 41] before the temperature.
+        labels: [n] ids.
+        temperature: what the logits are divided by.
+
+    Returns:
+        File name → caption, PNG.
+    """
+    counts = confusion(labels, logits.argmax(axis=1))
+    return {
+        "confusion.png": ("True labels (rows) and predicted ones (columns), in groups of kin", _confusion(counts)),
+        "reliability.png": ("Confidence and accuracy, before and after the temperature", _calibration(logits, labels, temperature)),
+        "f1_by_label.png": ("F1 by label, in groups of kin", _bars(counts)),
+    }
+
+
+def _figure(width: float, height: float) -> "Figure":
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _png(figure: "Figure") -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=130, metadata={"Software": None})  # the same bytes whoever draws
+    return buffer.getvalue()
+
+
+def _confusion(counts: npt.NDArray[np.int64]) -> bytes:
+    """Draw the shares of every true label's examples, in percent; a label without examples is an empty row."""
+    ordered = counts[np.ix_(ORDER, ORDER)]
+    share = 100 * ordered / np.maximum(ordered.sum(axis=1, keepdims=True), 1)
+    figure = _figure(13, 12)
+    axes = figure.subplots()
+    picture = axes.imshow(share, cmap="Blues", vmin=0, vmax=max(share.max(), 1))
+    names = [LABELS[label] for label in ORDER]
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=9)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.tick_params(top=True, labeltop=True, length=0)
+    for row, column in zip(*np.nonzero(share >= 2), strict=True):
+        colour = "white" if share[row, column] > 0.55 * share.max() else "black"
+        axes.text(column, row, f"{share[row, column]:.0f}", ha="center", va="center", fontsize=7, color=colour)
+    for border in BORDERS[1:-1] - 0.5:
+        axes.axhline(border, color=GREY, linewidth=0.7)
+        axes.axvline(border, color=GREY, linewidth=0.7)
+    for name, begin, end in zip(GROUPS, BORDERS[:-1], BORDERS[1:], strict=True):  # the diagonal blocks: errors among kin
+        axes.add_patch(_frame(begin, end))
+        axes.text(len(names), (begin + end - 1) / 2, name, va="center", fontsize=10, color=GREY)
+    axes.set(xlabel="Predicted label", ylabel="True label")
+    axes.set_title("Where the examples of each true label go (% of the row; below 2 % not written)", fontsize=12)
+    figure.colorbar(picture, ax=axes, shrink=0.6, pad=0.02, label="% of the true label's examples")
+    return _png(figure)
+
+
+def _frame(begin: int, end: int) -> Any:  # noqa: ANN401  matplotlib has no types
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((begin - 0.5, begin - 0.5), end - begin, end - begin, fill=False, edgecolor=ORANGE, linewidth=1.6)
+
+
+def _calibration(logits: Floats, labels: Ints, temperature: float) -> bytes:
+    """Draw accuracy by confidence, and below it how many examples have that confidence."""
+    figure = _figure(6.4, 6.4)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    upper.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="calibrated")
+    before = ("before the temperature", 1.0, ORANGE, "s--")
+    for name, divisor, colour, line in (before, (f"after it ({temperature:g})", temperature, BLUE, "o-")):
+        probabilities = softmax(logits, divisor)
+        sizes, sums, hits = reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels)
+        filled = sizes > 0
+        error = np.abs(sums - hits).sum() / len(labels)
+        upper.plot(sums[filled] / sizes[filled], hits[filled] / sizes[filled], line, color=colour, clip_on=False, label=f"{name}: ECE {100 * error:.1f} %")
+        lower.stairs(sizes, np.linspace(0, 1, BINS + 1), color=colour, linestyle="--" if divisor == 1 else "-", linewidth=1.5)
+    upper.set(ylabel="Accuracy", xlim=(0, 1), ylim=(0, 1), title="Confidence and accuracy")
+    upper.legend(loc="upper left", edgecolor="none")
+    lower.set(xlabel="Confidence (probability of the predicted label)", ylabel="Examples")
+    for axes in (upper, lower):
+        _plain(axes)
+    return _png(figure)
+
+
+def _bars(counts: npt.NDArray[np.int64]) -> bytes:
+    table = per_label(counts)
+    figure = _figure(8, 11)
+    axes = figure.subplots()
+    place = np.concatenate([np.arange(begin, end) + 0.7 * group for group, (begin, end) in enumerate(zip(BORDERS[:-1], BORDERS[1:], strict=True))])
+    f1 = 100 * np.nan_to_num(table["f1"][ORDER])
+    names = [f"{LABELS[label]} ({int(table['support'][label])})" for label in ORDER]
+    axes.barh(place, f1, color=BLUE, height=0.75)
+    mean = 100 * round(float(np.nanmean(table["f1"])), 4)  # as in metrics.json
+    axes.axvline(mean, color=ORANGE, linewidth=1.2, linestyle="--", label=f"macro-F1 {mean:.1f} %")
+    for at, value in zip(place, f1, strict=True):
+        inside = value > 8
+        place_of_number = {"x": value - 0.8, "ha": "right", "color": "white"} if inside else {"x": value + 0.8, "ha": "left", "color": "black"}
+        axes.text(y=at, s=f"{value:.0f}", va="center", fontsize=8, **place_of_number)
+    axes.set_yticks(place, names, fontsize=9)
+    for name, begin, end in zip(GROUPS, BORDERS[:-1], BORDERS[1:], strict=True):
+        axes.text(1.01, place[begin:end].mean(), name, transform=axes.get_yaxis_transform(), va="center", fontsize=10, color=GREY)
+    axes.set(xlabel="F1 (%)", xlim=(0, 100), ylim=(place[-1] + 0.8, place[0] - 0.8), title="F1 by label (test examples), in groups of kin")
+    axes.legend(loc="lower right", edgecolor="none", framealpha=1)
+    _plain(axes)
+    return _png(figure)
+
+
+def _plain(axes: "Axes") -> None:
+    axes.grid(color="#DDDDDD", linewidth=0.6, axis="both" if axes.get_ylabel() else "x")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
