@@ -1,5 +1,6 @@
 """The pictures of a report on a classifier of the 41 labels."""
 
+import importlib.util
 import io
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,12 @@ def draw(logits: Floats, labels: Ints, temperature: float) -> dict[str, tuple[st
 
     Returns:
         File name → caption, PNG.
+
+    Raises:
+        ValueError: matplotlib is not installed.
     """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ValueError('pictures need matplotlib: pip install "edos-dataset[training]"')
     counts = confusion(labels, logits.argmax(axis=1))
     return {
         "confusion.png": ("True labels (rows) and predicted ones (columns), in groups of kin", _confusion(counts)),
@@ -63,7 +69,7 @@ def _confusion(counts: npt.NDArray[np.int64]) -> bytes:
     """Draw the shares of every true label's examples, in percent; a label without examples is an empty row."""
     ordered = counts[np.ix_(ORDER, ORDER)]
     share = 100 * ordered / np.maximum(ordered.sum(axis=1, keepdims=True), 1)
-    figure = _figure(13, 12)
+    figure = _figure(13, 12.6)
     axes = figure.subplots()
     picture = axes.imshow(share, cmap="Blues", vmin=0, vmax=max(share.max(), 1))
     names = [LABELS[label] for label in ORDER]
@@ -80,7 +86,7 @@ def _confusion(counts: npt.NDArray[np.int64]) -> bytes:
         axes.add_patch(_frame(begin, end))
         axes.text(len(names), (begin + end - 1) / 2, name, va="center", fontsize=10, color=GREY)
     axes.set(xlabel="Predicted label", ylabel="True label")
-    axes.set_title("Where the examples of each true label go (% of the row; below 2 % not written)", fontsize=12)
+    figure.suptitle("Where the examples of each true label go (% of the row; below 2 % not written)", fontsize=12)
     figure.colorbar(picture, ax=axes, shrink=0.6, pad=0.02, label="% of the true label's examples")
     return _png(figure)
 
@@ -124,8 +130,7 @@ def _bars(counts: npt.NDArray[np.int64]) -> bytes:
     axes.axvline(mean, color=ORANGE, linewidth=1.2, linestyle="--", label=f"macro-F1 {mean:.1f} %")
     for at, value in zip(place, f1, strict=True):
         inside = value > 8
-        place_of_number = {"x": value - 0.8, "ha": "right", "color": "white"} if inside else {"x": value + 0.8, "ha": "left", "color": "black"}
-        axes.text(y=at, s=f"{value:.0f}", va="center", fontsize=8, **place_of_number)
+        axes.text(0.8 if inside else value + 0.8, at, f"{value:.0f}", va="center", fontsize=8, color="white" if inside else "black")
     axes.set_yticks(place, names, fontsize=9)
     for name, begin, end in zip(GROUPS, BORDERS[:-1], BORDERS[1:], strict=True):
         axes.text(1.01, place[begin:end].mean(), name, transform=axes.get_yaxis_transform(), va="center", fontsize=10, color=GREY)

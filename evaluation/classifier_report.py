@@ -62,16 +62,17 @@ def read(folder: Path) -> Predictions:
     """
     path = folder / "predictions.npz"
     try:
-        with np.load(path) as arrays:
-            missing = [name for name in ("logits", "labels") if name not in arrays]
-            if missing:
-                raise ValueError(f"{path} has no array {missing[0]!r}, only {', '.join(arrays) or 'none'}: write it with training/train_classifier.py")
-            groups = arrays.get("groups")
-            return Predictions(arrays["logits"], arrays["labels"], groups, _json(folder / "record.json"), _json(folder / "metrics.json", optional=True))
+        with path.open("rb") as file:
+            arrays = dict(np.load(file))
     except FileNotFoundError:
         raise ValueError(f"{path} is not there: give the folder that training/train_classifier.py wrote") from None
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise ValueError(f"{path} can't be read ({error}): it should hold NumPy arrays") from None
+    except (zipfile.BadZipFile, EOFError, OSError, TypeError, ValueError):
+        raise ValueError(f"{path} holds no named arrays of numbers: write it with training/train_classifier.py") from None
+    missing = [name for name in ("logits", "labels") if name not in arrays]
+    if missing:
+        raise ValueError(f"{path} has no array {missing[0]!r}, only {', '.join(arrays) or 'none'}: write it with training/train_classifier.py")
+    record, known = _json(folder / "record.json"), _json(folder / "metrics.json", optional=True)
+    return Predictions(arrays["logits"], arrays["labels"], arrays.get("groups"), record, known)
 
 
 def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:

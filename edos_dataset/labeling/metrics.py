@@ -250,6 +250,8 @@ def _row(table: dict[str, Array], row: int) -> dict[str, float | None]:
 def _check(logits: Values, labels: Ints, classes: int) -> None:
     if logits.ndim != 2 or logits.shape != (len(labels), classes) or not len(labels):
         raise ValueError(f"expected logits [n, {classes}] and as many labels, at least one; got {list(logits.shape)} and {len(labels)} labels")
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"labels are ids, whole numbers; got an array of {labels.dtype}")
     wrong = np.flatnonzero(~np.isfinite(logits).all(axis=1))
     if len(wrong):
         raise ValueError(f"a logit of example {wrong[0]} is not a finite number: {logits[wrong[0]][~np.isfinite(logits[wrong[0]])][0]}")
