@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import random
 import sys
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ cleans them, labels every turn, and writes a folder that `datasets` loads:
 
 `load_dataset("edos")` `load_dataset("edos", "edos_initial")` `load_dataset("edos", "os")`
 
-`edos segment films/ --out turns.jsonl` finds the turns and nothing more.
+`edos segment films/ --out turns.jsonl` finds the turns and nothing more; `edos label dialogues.jsonl --out labelled.jsonl` labels dialogues of yours.
 
 Killed or stopped, the same command goes on where it was. `edos inspect edos` shows what came out.""",
 )
@@ -42,6 +43,7 @@ Language = Annotated[str, typer.Option(help="Language of the subtitles; files of
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
 MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
 _OF_RECIPE = "that of `edos recipe`"
+_MODELS = "`weak`, `dialogue`, `fast`, `linear-weak`, `linear-dialogue`, a folder, or a Hub id"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -89,6 +91,8 @@ def curate(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change a parameter: `dialogues.gap=4.0`. May be repeated.")] = None,
     top: Annotated[int | None, typer.Option(help="Dialogues to select for edos_initial and edos.", show_default="1,000,000")] = None,
     by: Annotated[str | None, typer.Option(help="Select by `emotionality` or `confidence`.", show_default="emotionality")] = None,
+    weak_model: Annotated[str | None, typer.Option(help=f"What labels single turns: {_MODELS}.", show_default=_OF_RECIPE)] = None,
+    model: Annotated[str | None, typer.Option(help="What labels turns with their history; likewise.", show_default=_OF_RECIPE)] = None,
     labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
     language: Language = "en",
     workers: Workers = None,
@@ -110,9 +114,11 @@ def curate(
     from edos_dataset.sources.inventory import find_films
 
     with _explained():
-        default = curating.subtitles_to_edos() if labels else curating.subtitles_to_dialogues()
+        models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
+        default = curating.subtitles_to_edos(**models) if labels else curating.subtitles_to_dialogues()
         pipeline = load_recipe(recipe, curating.KNOWN) if recipe else default
-        chosen = [f"select.top={top}"] * (top is not None) + [f"select.by={by}"] * (by is not None)
+        options = {"select.top": top, "select.by": by, "label.model": weak_model, "annotate.model": model}
+        chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in options.items() if value is not None]
         pipeline = override(pipeline, [f"read.language={language}", *chosen, *(settings or [])])
         inventory = find_films(sources, language)
         processes = workers or available_cores()
@@ -182,6 +188,40 @@ def segment(
         if done["quarantined"]:
             terminal.print("could not be read:", *show.quarantine_lines(done, most=len(done["quarantined"])), sep="\n", soft_wrap=True)
         _judge(bad_share(done), max_bad)
+
+
+@app.command()
+def label(
+    source: Annotated[Path, typer.Argument(help='JSON lines `{"dialogue_id", "turns": [text, ...]}`, or a folder of `edos curate`.', show_default=False)],
+    out: Annotated[Path, typer.Option(help="File of JSON lines, or folder, to write.", show_default=False)],
+    model: Annotated[str, typer.Option(help=f"What labels: {_MODELS}.")] = "linear-dialogue",
+    device: Annotated[str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or one a GPU")] = None,
+    top: Annotated[int, typer.Option(help="Most probable labels beside each turn, 1 to 41.")] = 3,
+    batch_tokens: Annotated[int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")] = None,
+    config: Annotated[str | None, typer.Option(help="Config of the folder.", show_default="the default one")] = None,
+) -> None:
+    """Label every turn of dialogues, with its history.
+
+    JSON lines become lines `{"dialogue_id", "turns": [{"text", "label", "confidence", "top": [{"label", "probability"}]}]}` in the same order; a folder becomes
+    one with the same dialogues, newly labelled. Many GPUs or hosts: `accelerate launch -m edos_dataset.label`, with the same arguments.
+    """
+    from edos_dataset import console as show
+    from edos_dataset.engines import available_cores
+    from edos_dataset.label import label as label_dialogues
+    from edos_dataset.labeling.annotate import AnnotateDialogues
+    from edos_dataset.labeling.labelers import default_device
+
+    with _explained():
+        stage = AnnotateDialogues(model=model, device=device or default_device(), top=top, batch_tokens=batch_tokens)
+        launched = "WORLD_SIZE" in os.environ
+        processes = workers or (available_cores() if stage.device == "cpu" and not launched else 1)
+        bars = show.progress_bars(Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0"))
+        with bars as progress:
+            done = label_dialogues(source, out, stage, config=config, workers=processes, progress=progress)
+        if done:
+            again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
+            show.terminal().print(f"{done['turns']:,} turns of {done['dialogues']:,} dialogues labelled by {stage.labeler.source}{again}", highlight=False)
 
 
 @app.command()

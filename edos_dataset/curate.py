@@ -15,6 +15,7 @@ from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.engines import LocalEngine
 from edos_dataset.labeling.annotate import AnnotateDialogues, EncodeTurns, LabelTurns
+from edos_dataset.labeling.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, count_units, hash_json
 from edos_dataset.publishing.cards import dataset_card
@@ -25,7 +26,7 @@ from edos_dataset.schema import CONFIGS
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns import SegmentTurns
-from edos_dataset.shards import digest, locked, write_text
+from edos_dataset.shards import StageCount, digest, locked, write_text
 from edos_dataset.sources.films import OTHER_FILE, OTHER_LANGUAGE, ReadFilms
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 
@@ -49,20 +50,27 @@ def subtitles_to_dialogues() -> list[Item]:
     ]
 
 
-def subtitles_to_edos() -> list[Item]:
-    """Return the whole pipeline (EDOS, Section 3): dialogues, weak labels, the most emotional ones, labels with the history of each turn."""
+def subtitles_to_edos(weak_model: str = LabelTurns.model, model: str = AnnotateDialogues.model) -> list[Item]:
+    """Return the whole pipeline (EDOS, Section 3): dialogues, weak labels, the most emotional ones, labels with the history of each turn.
+
+    Args:
+        weak_model: what labels single turns, a name that `load_labeler` knows. A linear head reads the embeddings of the stage "encode"; others need none.
+        model: what labels turns with their history.
+    """
     return [
         *subtitles_to_dialogues(),
-        EncodeTurns(),
-        LabelTurns(),
+        *([EncodeTurns()] if is_linear(weak_model) else []),
+        LabelTurns(model=weak_model),
         SelectDialogues(),
         Output("edos_initial"),
-        AnnotateDialogues(),
+        AnnotateDialogues(model=model),
         Output("edos"),
     ]
 
 
-KNOWN: dict[str, type[Stage] | type[CorpusStep]] = {type(item).name: type(item) for item in subtitles_to_edos() if not isinstance(item, Output)}
+KNOWN: dict[str, type[Stage] | type[CorpusStep]] = {
+    type(item).name: type(item) for item in [*subtitles_to_edos(), EncodeTurns()] if not isinstance(item, Output)
+}
 """The stages that a recipe may name."""
 
 
@@ -104,15 +112,15 @@ def curate(
     with locked(out), LocalEngine(workers) as engine:
         run = Run(out / ".run", engine, keep_rejects, progress)
         outputs = run.execute(pack(films, estimate_sentences(films), shard_sentences), pipeline)
-        configs = _publish(out, outputs, language, pipeline, run)
+        configs = publish(out, outputs, language, pipeline, run.counts)
         manifest = {
             "recipe": dump_recipe(pipeline),
             "fingerprint": hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)]),
-            "versions": _versions(),
+            "versions": versions(),
             "input": {"films": films.num_rows, "files": count_units(films, "files"), "skipped": [list(entry) for entry in inventory.skipped]},
-            "stages": [vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None} for count in run.counts],
+            "stages": [stage_entry(count) for count in run.counts],
             "quarantined": quarantined(run.notes),
-            "configs": {written.config: _summary(written) for written in configs},
+            "configs": {written.config: summary(written) for written in configs},
             "shards": {"total": sum(map(len, outputs.values())), "made_now": run.made},
             "workers": workers,
             "seconds": round(time.perf_counter() - began, 2),
@@ -131,8 +139,16 @@ def bad_share(manifest: Mapping[str, Any]) -> float:
     return float(len(manifest["quarantined"]) / max(manifest["input"]["files"], 1))
 
 
-def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pipeline: Pipeline, run: Run) -> list[ConfigFiles]:
-    """Write the configs and the card, unless the folder already holds just what these shards give."""
+def publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pipeline: Pipeline, counts: Sequence[StageCount]) -> list[ConfigFiles]:
+    """Write the configs and the card, unless the folder already holds just what these shards give.
+
+    Args:
+        out: the published folder; what a run keeps for itself lies in `out/.run`.
+        outputs: shards of each config; configs that are not named are removed.
+        language: code of the dialogues' language.
+        pipeline: what made the shards; its models are named in the card.
+        counts: what each stage did.
+    """
     record_path = out / ".run" / "published.json"
     key = hash_json([{config: [digest(path) for path in shards] for config, shards in outputs.items()}, code_hash("edos_dataset.publishing.layout")])
     configs = _published_before(out, record_path, key)
@@ -149,7 +165,7 @@ def _publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pi
             shutil.rmtree(out / config, ignore_errors=True)  # of an earlier run with a longer pipeline
     models = {name: record for item in pipeline if isinstance(item, LabelTurns) for name, record in item.records().items()}
     segmenters = {name: record for item in pipeline if isinstance(item, SegmentTurns) for name, record in item.records().items()}
-    stages = [vars(count) for count in run.counts]
+    stages = [vars(count) for count in counts]
     write_text(out / "README.md", dataset_card(configs, language, models, stages, segmenters))
     return configs
 
@@ -166,7 +182,13 @@ def _published_before(out: Path, record_path: Path, key: str) -> list[ConfigFile
     return [ConfigFiles(**written) for written in record["configs"]]
 
 
-def _summary(written: ConfigFiles) -> dict[str, Any]:
+def stage_entry(count: StageCount) -> dict[str, Any]:
+    """Return a stage's entry in a manifest."""
+    return vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None}
+
+
+def summary(written: ConfigFiles) -> dict[str, Any]:
+    """Return a config's entry in a manifest."""
     rows, turns = sum(written.rows.values()), sum(written.turns.values())
     return {
         "dialogues": rows,
@@ -179,7 +201,8 @@ def _summary(written: ConfigFiles) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions that a manifest names."""
     found = {"edos-dataset": __version__, "python": platform.python_version()}
     for package in ("pyarrow", "datasets", "lxml", "pysubs2", "torch", "sentence-transformers"):
         try:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.labeling.annotate import EncodeTurns
+from edos_dataset.labeling.annotate import EncodeTurns, LabelTurns
 from edos_dataset.phases import run_stage
 from edos_dataset.pipeline import Pipeline, Stage, count_units
 from edos_dataset.schema import unnest
@@ -67,11 +67,11 @@ def estimate(films: pa.Table, pipeline: Pipeline, workers: int, sample: int = 12
         sentences = count.read if count.unit == "sentences" else sentences
     turns = count_units(table, "turns")
     disk = 3 * _size(table)  # after the stages, after the cap, and as published
-    encoders = [item for item in pipeline if isinstance(item, EncodeTurns)]
-    if encoders and turns:
-        per_turn, size = _encoding(table, encoders[0])
+    models = [item for item in pipeline if isinstance(item, EncodeTurns | LabelTurns)]
+    if models and turns:
+        per_turn, size = _labelling(table, models)
         seconds += per_turn * turns
-        disk += 3 * size * turns  # encoded, labelled, annotated
+        disk += 3 * size * turns  # labelled, selected, annotated
     files, _ = unnest(films, "files")
     stored = int(pc.sum(files.field("size")).as_py() or 0)
     return Estimate(
@@ -96,14 +96,18 @@ def _first_stages(pipeline: Pipeline) -> Sequence[Stage]:
     return stages
 
 
-def _encoding(table: pa.Table, encode: EncodeTurns) -> tuple[float, int]:
-    """Return seconds and bytes per turn, measured on the first dialogues; the model is loaded before the clock starts."""
-    encode(table.slice(0, 1))
+def _labelling(table: pa.Table, stages: Sequence[Stage]) -> tuple[float, int]:
+    """Return seconds and bytes per turn, measured on the first dialogues; the models are loaded before the clock starts."""
+    first = table.slice(0, 1)
     rows = table.slice(0, max(1, int(_SAMPLE_TURNS * table.num_rows / max(count_units(table, "turns"), 1))))
-    began = time.perf_counter()
-    encoded = encode(rows)
+    seconds = 0.0
+    for stage in stages:
+        first = stage(first)
+        began = time.perf_counter()
+        rows = stage(rows)
+        seconds += time.perf_counter() - began
     turns = max(count_units(rows, "turns"), 1)
-    return (time.perf_counter() - began) / turns, _size(encoded) // turns
+    return seconds / turns, _size(rows) // turns
 
 
 def _size(table: pa.Table) -> int:

@@ -125,7 +125,7 @@ LABELLED = pa.schema(
         "dialogue_id": pa.string(),
         **_DOCUMENT,
         "turns": pa.list_(LABELLED_TURN),
-        "embeddings": pa.large_binary(),
+        "embeddings": pa.large_binary(),  # null where no stage embedded the turns
         "emotionality": pa.float32(),  # mean over the turns of the summed probabilities of the 32 emotions, 0 to 1
         "confidence": pa.float32(),  # mean over the turns of the label's probability, 0 to 1
     }

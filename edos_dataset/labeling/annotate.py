@@ -8,12 +8,10 @@ import pyarrow as pa
 
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder, limit_threads
 from edos_dataset.labeling.heads import Floats
-from edos_dataset.labeling.labelers import LinearLabeler, load_labeler
-from edos_dataset.labels import EMOTIONS
+from edos_dataset.labeling.labelers import Labeler, LinearLabeler, load_labeler
+from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.pipeline import Stage, Unit
 from edos_dataset.schema import ENCODED, LABELLED, LABELLED_TURN, TOP, nest, unnest
-
-TOP_LABELS = 3
 
 
 @dataclass(frozen=True)
@@ -56,22 +54,35 @@ class LabelTurns(Stage):
     Args:
         model: a name that `load_labeler` knows. A linear head takes the embeddings of the stage "encode" where they are there.
         device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever its number of workers.
+        top: how many of the most probable labels stand beside each turn, 1 to 41.
+        batch_tokens: most tokens in a batch, padding included; by default what suits the device.
     """
 
     model: str = "linear-weak"
     device: str = "cpu"
+    top: int = 3
+    batch_tokens: int | None = None
 
     name: ClassVar[str] = "label"
     unit: ClassVar[Unit] = "turns"
 
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not 1 <= self.top <= len(LABELS):
+            raise ValueError(f"top must be from 1 to {len(LABELS)}, got {self.top}")
+
+    @property
+    def labeler(self) -> Labeler:
+        """The model, shared by all stages of the process that name it."""
+        return load_labeler(self.model, self.device, self.batch_tokens)
+
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""
-        return {"model": load_labeler(self.model, self.device).identity}
+        return {"model": self.labeler.identity}
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the model's record, by the name that stands in `label_source`."""
-        labeler = load_labeler(self.model, self.device)
-        return {labeler.source: labeler.record}
+        return {self.labeler.source: self.labeler.record}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Add labels and scores."""
@@ -86,22 +97,26 @@ class LabelTurns(Stage):
     def _label(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray, pa.ListArray]:
         """Return the offsets of the dialogues, the probabilities of their turns [turns, 41], and the labelled turns."""
         turns, offsets = unnest(table, "turns")
-        labeler = load_labeler(self.model, self.device)
+        labeler = self.labeler
         if isinstance(labeler, LinearLabeler) and _encoded(table):
             probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
         else:
             with limit_threads(1):
                 probabilities = labeler.predict_proba(dialogues_of(turns.field("text"), offsets))
-        return offsets, probabilities, _labelled(turns, offsets, probabilities, labeler.source)
+        return offsets, probabilities, _labelled(turns, offsets, probabilities, self.top, labeler.source)
 
 
 @dataclass(frozen=True)
 class AnnotateDialogues(LabelTurns):
     """Label every turn with its history: LABELLED to LABELLED; the labels are replaced, the scores that selected the dialogue stay.
 
+    Other tables with turns will do as well: all columns but the turns stay as they are.
+
     Args:
-        model: as for LabelTurns.
+        model: as for LabelTurns, and so are the others.
         device: likewise.
+        top: likewise.
+        batch_tokens: likewise.
     """
 
     model: str = "linear-dialogue"
@@ -131,9 +146,9 @@ def embeddings_of(table: pa.Table) -> np.ndarray:
     return np.frombuffer(data, "<f2").reshape(len(turns), -1 if data else 0).astype(np.float32)
 
 
-def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats, source: str) -> pa.ListArray:
-    """Return the turns with label, confidence, the three most probable labels (of equal ones the smaller id first), and who says so."""
-    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :TOP_LABELS]
+def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats, top: int, source: str) -> pa.ListArray:
+    """Return the turns with label, confidence, the most probable labels (of equal ones the smaller id first), and who says so."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ends = np.arange(len(turns) + 1) * order.shape[1]
     columns = {

@@ -117,6 +117,7 @@ def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None
     """
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
+    _check_device(device)
     if is_linear(name):
         return LinearLabeler(LinearHead.load(LINEAR.get(name, name)), device, batch_tokens)
     if name in FINE_TUNED:
@@ -129,6 +130,26 @@ def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None
         return StaticLabeler.load(_WEIGHTS / STATIC if name == STATIC else name)
     folder = Path(name) if Path(name).is_dir() else _fetched(name)
     return TransformerLabeler(folder, device, batch_tokens, Path(name).name)
+
+
+def default_device() -> str:
+    """Return "cuda" where there is a GPU that torch can use, and "cpu" elsewhere."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _check_device(device: str) -> None:
+    if device == "cpu":
+        return  # most runs: torch need not be loaded yet
+    import torch
+
+    try:
+        index = torch.device(device).index or 0
+    except RuntimeError as error:
+        raise ValueError(f"device {device!r} is none that torch knows; give cpu, cuda, or cuda:1 for the second GPU") from error
+    if device.startswith("cuda") and index >= torch.cuda.device_count():
+        raise ValueError(f"device {device!r} is not there: torch sees {torch.cuda.device_count()} GPUs; give another one, or cpu")
 
 
 def _fetched(name: str) -> Path:

