@@ -15,8 +15,8 @@ Row = Mapping[str, Any]
 MISSING = "not stated"
 WATTS = 100.0
 """Power of the machine where a record does not state it: a desktop processor at work, with all around it."""
-GRAMS_PER_KWH = 480.0
-"""Carbon dioxide equivalent of a kilowatt-hour where a record does not state it: the world's mean of 2023 (Ember, Global Electricity Review 2024)."""
+GRAMS_PER_KWH = 436.0
+"""Carbon dioxide equivalent of a kilowatt-hour where a record does not state it: the world's mean of 2022 (Ember, Global Electricity Review 2023)."""
 
 _FIGURES = (
     ("accuracy", "accuracy", "accuracy"),

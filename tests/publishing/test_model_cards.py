@@ -51,7 +51,7 @@ def test_header_is_one_of_the_hub():
     figures = {result.metric_name: result.metric_value for result in ModelCardData(**header).eval_results}
     metrics = measured()
     assert (figures["accuracy"], figures["macro-F1"], figures["top-3 accuracy"]) == (metrics["accuracy"], metrics["macro_f1"], metrics["top_3_accuracy"])
-    assert header["co2_eq_emissions"]["emissions"] == 1.5 * 100 / 1000 * 480
+    assert header["co2_eq_emissions"]["emissions"] == 65.4
 
 
 def test_figures_and_facts_stand_in_the_text():
@@ -71,7 +71,7 @@ def test_figures_and_facts_stand_in_the_text():
         "`abababababababab`",
     ):
         assert fact in body
-    assert "0.15 kWh and 72 g" in body and "1.50 hours × 100 W (assumed) × 480 g/kWh (assumed)" in body
+    assert "0.15 kWh and 65.4 g" in body and "1.50 hours × 100 W (assumed) × 436 g/kWh (assumed)" in body
     assert "not stated" not in body
     assert body.index("flaws first") < body.index("Films only") < body.index("## Intended use")
 
