@@ -128,8 +128,8 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, tmp_path):
         "state = PartialState()\n"
         f"pathlib.Path({str(signs)!r}, f'{{state.process_index}} of {{state.num_processes}} {{state.backend}} {{done is not None}}').touch()\n"
     )
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", str(script)]
-    done = subprocess.run(command, env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    done = subprocess.run(command, env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in signs.iterdir()) == ["0 of 2 gloo True", "1 of 2 gloo False"]
     one = label(folder / "in.jsonl", tmp_path / "one.jsonl", AnnotateDialogues(model=str(folder / "model")), shard_turns=30)
@@ -225,3 +225,21 @@ def test_a_folder_keeps_its_rows_and_splits(folder, tmp_path):
     assert edos("label", tmp_path / "new", "--model", folder / "model", "--out", tmp_path / "again", "--workers", 1, "--top", 5).exit_code == 0
     for path in (tmp_path / "new" / "edos").iterdir():
         assert (tmp_path / "again" / "edos" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_curate_takes_any_model(folder, tmp_path):
+    (tmp_path / "films").mkdir()
+    cues = "".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n- {text}\n\n" for n, text in enumerate(["Where is your dog?", "I am so sorry.", "Oh no!"], 1))
+    (tmp_path / "films" / "film.srt").write_text(cues)
+    models = ["--weak-model", folder / "other", "--model", folder / "model"]
+    done = edos("curate", tmp_path / "films", "--out", tmp_path / "out", "--workers", 1, "--set", "read.language=en", *models)
+    assert done.exit_code == 0, done.stderr
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    stages = [count["stage"] for count in manifest["stages"]]
+    assert "encode" not in stages and stages[-3:] == ["label", "select", "annotate"]
+    sources = {
+        config: {turn["label_source"] for path in (tmp_path / "out" / config).glob("*") for row in pq.read_table(path).to_pylist() for turn in row["turns"]}
+        for config in ("edos_initial", "edos")
+    }
+    assert {config: [source.partition("@")[0] for source in found] for config, found in sources.items()} == {"edos_initial": ["other"], "edos": ["model"]}
+    assert all(f"`{source}`" in (tmp_path / "out" / "README.md").read_text() for found in sources.values() for source in found)
