@@ -106,7 +106,7 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
 
 
 def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
-    """Read the speaker's first and second turn of every conversation of EmpatheticDialogues, labelled with the conversation's emotion.
+    """Read the opening turn of every conversation of EmpatheticDialogues, labelled with the conversation's emotion.
 
     Conversations of which the situation or a turn is among `held_texts` (as `plain_text` gives them) are left out whole.
     """
@@ -118,7 +118,7 @@ def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
                 conversations.setdefault(row["Dialog_ID"], []).append((row["Actor"], row["Text"].replace("_comma_", ",").strip()))
         for turns in conversations.values():
             if not any(plain_text(text) in held_texts for _, text in turns):
-                spoken = [text for actor, text in turns if actor == "speaker"][:2]
+                spoken = [text for actor, text in turns if actor == "speaker"][:1]
                 texts += spoken
                 labels += [LABEL_IDS[path.stem]] * len(spoken)
     return Examples([[text] for text in texts], [""] * len(texts), np.array(labels, np.int64), one_hot(np.array(labels, np.int64)))
