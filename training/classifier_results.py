@@ -23,9 +23,14 @@ from classifier_recipe import ClassifierRecipe
 from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.classifier import DialogueClassifier
+from edos_dataset.labeling.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labeling.metrics import evaluate_predictions, fit_temperature, softmax
+from edos_dataset.publishing.model_cards import render_model_card, widget_examples
 
+DEFAULT_ON_HUB = f"sentence-transformers/{DEFAULT_MODEL}"
+
+WIDGET = ("I can't believe you did this for me, thank you so much!", "What time does the train leave?", "I miss the summers at my grandmother's house.")
 PACKAGES = ("torch", "transformers", "accelerate", "numpy")
 
 
@@ -102,7 +107,7 @@ def write_results(
     def logits(dialogues: Sequence[Sequence[str]]) -> Floats:
         return predict(model, token_ids(recipe, tokenizer, dialogues), recipe.micro_tokens, tokenizer.pad_token_id, accelerator)
 
-    validation, test = logits(data.validation.dialogues), logits(data.test.dialogues)
+    validation, test, shown = logits(data.validation.dialogues), logits(data.test.dialogues), logits([[text] for text in WIDGET])
     if not accelerator.is_main_process:
         return
     temperature = round(fit_temperature(validation, data.validation.labels), 4)
@@ -110,12 +115,13 @@ def write_results(
     metrics["validation"] = {
         name: value for name, value in evaluate_predictions(validation, data.validation.labels, temperature).items() if not isinstance(value, dict)
     }
-    record = make_record(recipe, data, temperature, command)
+    record = {**make_record(recipe, data, temperature, command), "widget": widget_examples(WIDGET, softmax(shown, temperature).astype(np.float32))}
     _calibrate(model, temperature)
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
     np.savez_compressed(out / "predictions.npz", logits=test, labels=data.test.labels)
     (out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / "README.md").write_text(render_model_card(record, metrics), encoding="utf-8")
     draw_learning_curves(out)
     (out / "metrics.json.tmp").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
     os.replace(out / "metrics.json.tmp", out / "metrics.json")
@@ -125,19 +131,18 @@ def write_results(
 
 def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, command: dict[str, Any]) -> dict[str, Any]:
     """Return how the model was made: data with their hashes, recipe, seed, machine, time, versions."""
-    settings = {name: value for name, value in asdict(recipe).items()}
-    folder = Path(command.pop("data_dir"))
+    folder, backbone = Path(command.pop("data_dir")), re.sub(r"[^a-z0-9]+", "-", recipe.base_model.split("/")[-1].lower())
     return {
-        "name": f"{recipe.task}-{re.sub(r'[^a-z0-9]+', '-', recipe.base_model.split('/')[-1].lower())}",
+        "name": "-".join([recipe.task, backbone, *(["plain"] if recipe.architecture == "plain" else [])]),
         "task": recipe.task,
         "architecture": recipe.architecture,
-        "base_model": recipe.base_model,
+        "base_model": DEFAULT_ON_HUB if recipe.base_model == DEFAULT_MODEL else recipe.base_model,
         "data": [{"file": name, "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "licence": data.licence(name)} for name in data.files],
         "split": {"train": len(data.train), "replay": len(data.replay), "validation": len(data.validation), "test": len(data.test)},
         "near_duplicates_removed": data.left_out,
         "temperature": temperature,
         "seed": recipe.seed,
-        "recipe": settings,
+        "recipe": asdict(recipe),
         **command,
         "date": datetime.now(timezone.utc).date().isoformat(),
         "hardware": f"{platform.machine()}, {os.cpu_count()} processors" + (f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""),

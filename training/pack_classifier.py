@@ -22,6 +22,7 @@ from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.metrics import softmax
 from edos_dataset.labeling.packed import pack, unpack
+from edos_dataset.publishing.model_cards import render_model_card
 
 
 def main() -> None:
@@ -49,8 +50,10 @@ def main() -> None:
         "largest_change_of_a_probability": round(float(np.abs(before - after).max()), 4),
         "bytes": (arguments.out / "packed.safetensors").stat().st_size,
     }
-    record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
-    (arguments.out / "record.json").write_text(json.dumps({**record, "packing": packing}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    record, metrics = (json.loads((arguments.out / name).read_text(encoding="utf-8")) for name in ("record.json", "metrics.json"))
+    record["packing"] = packing
+    (arguments.out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (arguments.out / "README.md").write_text(render_model_card(record, metrics), encoding="utf-8")
     sys.stdout.write(f"{packing}\n")
 
 
