@@ -78,31 +78,42 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
         recipe: the training.
         folder: the data folder.
         cache: folder that keeps embeddings for the next training.
+
+    Raises:
+        ValueError: a part is left without examples.
     """
     weak = recipe.task == "weak"
     frequent, examples = read_frequent(FREQUENT), read_weak(folder) if weak else read_crowd(folder)
     vectors = _embed_last(examples.dialogues, cache)
     pinned = _near(vectors, _embed_last(frequent.dialogues, cache), recipe.near_duplicate)
     parts = split(examples, vectors, pinned, {"near_duplicate": recipe.near_duplicate, "seed": recipe.split_seed, "shares": recipe.shares})
+    counts = np.bincount(parts, minlength=3).tolist()
+    if not all(counts):
+        raise ValueError(f"{folder}: {counts} examples for training, validation and test: every part needs some; add data or change the recipe's shares")
     own = Part(examples.dialogues, examples.labels, _targets(examples, recipe.workers_share), np.ones(len(parts), np.float32))
     further: dict[str, Examples] = {}
+    held_texts = {plain_text(turns[-1]) for turns, part in zip(examples.dialogues, parts, strict=True) if part}
     if recipe.first_turns:
-        held_texts = {plain_text(turns[-1]) for turns, part in zip(examples.dialogues, parts, strict=True) if part}
         further["first turns"] = read_first_turns(folder, held_texts)
     if recipe.unagreed:
         further["dialogues without agreement"] = read_crowd(folder, agreed=False)
     if recipe.replay:
         further["texts of the weak labeler"] = read_weak(folder)
     weights = {"first turns": recipe.first_turns, "dialogues without agreement": recipe.unagreed, "texts of the weak labeler": recipe.replay}
-    left_out, added = {}, {}
+    left_out: dict[str, int] = {}
+    added: dict[str, Part] = {}
+    if recipe.frequent_turns:
+        weight = np.full(len(frequent.labels), recipe.frequent_turns, np.float32)
+        added["frequent turns"] = Part(frequent.dialogues, frequent.labels, frequent.targets, weight)
     for source, more in further.items():
-        near = _near(_embed_last(more.dialogues, cache), vectors[parts > 0], recipe.near_duplicate)
+        # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared besides.
+        equal = np.array([plain_text(turns[-1]) in held_texts for turns in more.dialogues], bool)
+        near = equal | _near(_embed_last(more.dialogues, cache), vectors[parts > 0], recipe.near_duplicate)
         left_out[source] = int(near.sum())
         added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weights[source], np.float32)).take(~near)
-    copies = Part(frequent.dialogues, frequent.labels, frequent.targets, np.full(len(frequent.labels), recipe.frequent_turns, np.float32))
     replay = added.pop("texts of the weak labeler", own.take(np.zeros(0, np.int64)))
     files = (WEAK_FILES if weak or recipe.replay else ()) + (() if weak else CROWD_FILES) + (CONVERSATIONS if recipe.first_turns else ())
-    return Data(_join([own.take(parts == 0), copies, *added.values()]), replay, own.take(parts == 1), own.take(parts == 2), files, left_out)
+    return Data(_join([own.take(parts == 0), *added.values()]), replay, own.take(parts == 1), own.take(parts == 2), files, left_out)
 
 
 def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:

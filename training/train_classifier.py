@@ -64,6 +64,10 @@ def parse_arguments() -> argparse.Namespace:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
     if (arguments.out / "metrics.json").is_file():
         parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train anew")
+    if arguments.start and not (arguments.start / "config.json").is_file():
+        parser.error(f"--start {arguments.start} is no model folder: it has no config.json")
+    if arguments.checkpoint_every < 1:
+        parser.error(f"--checkpoint-every must be at least 1, got {arguments.checkpoint_every}")
     return arguments
 
 
@@ -79,9 +83,9 @@ def start_processes(recipe: ClassifierRecipe, arguments: argparse.Namespace) -> 
 
 def train(recipe: ClassifierRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
-    arguments.out.mkdir(parents=True, exist_ok=True)
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
         data = load_data(recipe, arguments.data_dir, arguments.cache or arguments.out / "embeddings")
+    arguments.out.mkdir(parents=True, exist_ok=True)
     set_seed(recipe.seed)
     tokenizer = build_tokenizer(recipe)
     model = build_model(recipe, tokenizer, arguments.start)
