@@ -1,6 +1,7 @@
 """Checkpoints of a classifier's training: whole or absent, and only ever of the same training."""
 
 import json
+import math
 import os
 import shutil
 from dataclasses import asdict, dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from torch.nn.modules.utils import consume_prefix_in_state_dict_if_present
 
 PROGRESS = "progress.json"
 BEST = "best.pt"
@@ -36,7 +38,13 @@ class Progress:
     stopped: bool = False
 
     def judge(self, value: float, patience: int) -> bool:
-        """Take in a validation cross-entropy; return whether it is the lowest so far."""
+        """Take in a validation cross-entropy; return whether it is the lowest so far.
+
+        Raises:
+            ValueError: it is not a number.
+        """
+        if not math.isfinite(value):
+            raise ValueError(f"the validation cross-entropy of update {self.update} is {value}: lower the recipe's learning rates, or set precision to no")
         if value < self.best:
             self.best, self.best_update, self.waited = value, self.update, 0
             return True
@@ -81,8 +89,16 @@ def resume(folder: Path, training: dict[str, Any], accelerator: Accelerator) -> 
     if progress.training != json.loads(json.dumps(training)):
         other = sorted(key for key in training if progress.training.get(key) != json.loads(json.dumps(training[key])))
         raise ValueError(f"{last} belongs to another training ({', '.join(other)} differ): choose another --out, or remove the folder to start anew")
+    accelerator.register_load_state_pre_hook(lambda models, source: _load_weights(models, Path(source), accelerator))
     accelerator.load_state(str(last))
     return progress
+
+
+def _load_weights(models: list[torch.nn.Module], source: Path, accelerator: Accelerator) -> None:
+    """Load the model's weights in the place of accelerate, which cannot if they were saved by several processes and one goes on, or the other way round."""
+    weights = torch.load(source / "pytorch_model.bin", map_location="cpu")
+    consume_prefix_in_state_dict_if_present(weights, "module.")
+    accelerator.unwrap_model(models.pop()).load_state_dict(weights)
 
 
 def remove_checkpoints(folder: Path) -> None:

@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from classifier_recipe import ClassifierRecipe
 from torch import nn
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from edos_dataset.labeling.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labels import LABEL_IDS, LABELS
+
+HIDDEN_DROPOUTS = ("hidden_dropout_prob", "hidden_dropout", "dropout", "embedding_dropout", "mlp_dropout")
+ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 
 
 def build_tokenizer(recipe: ClassifierRecipe) -> Any:  # noqa: ANN401 - transformers has no common type of tokenizers
@@ -28,9 +30,10 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
         tokenizer: the backbone's.
         start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without it the head is new.
     """
-    backbone = AutoModel.from_pretrained(
-        _backbone(recipe.base_model), hidden_dropout_prob=recipe.encoder_dropout, attention_probs_dropout_prob=recipe.attention_dropout
-    )
+    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model))
+    for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, recipe.attention_dropout)):
+        settings.update({name: value for name in names if hasattr(settings, name)})  # each family of models has its own names
+    backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings)
     labels = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
     if recipe.architecture == "plain":
         # The stock class has the pooler of its own backbone; the weights of the encoder are the same.
@@ -53,28 +56,34 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
         )
         model = DialogueClassifier(config)
         model.encoder.load_state_dict(backbone.state_dict())
-        for name, parameter in model.encoder.named_parameters():
-            parameter.requires_grad_("pooler" not in name)  # not used; with it, several processes would wait for its gradient
     if start is not None:
-        _take_over(model, AutoModelForSequenceClassification.from_pretrained(start).state_dict())
+        _take_over(model, AutoModelForSequenceClassification.from_pretrained(start))
     encoder = model.base_model
     if recipe.lora_rank:
-        _add_adapters(model, encoder, recipe)
+        _add_adapters(encoder, recipe)
     elif recipe.frozen_embeddings:
         encoder.get_input_embeddings().requires_grad_(False)
+    if isinstance(model, DialogueClassifier):
+        # What the forward pass does not use is not trained: several processes would wait for its gradients.
+        unused = ("encoder.pooler.", "attention_") if recipe.pooling == "mean" else ("encoder.pooler.",)
+        for name, parameter in model.named_parameters():
+            if name.startswith(unused):
+                parameter.requires_grad_(False)
     return model
 
 
-def _take_over(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Load the weights of a trained classifier as far as the architecture has them: the encoder always, the head if it is of the same form."""
-    encoder_of = {name: name if name in model.state_dict() else re.sub(r"^encoder\.", f"{model.base_model_prefix}.", name) for name in weights}
-    known = {encoder_of[name]: value for name, value in weights.items() if encoder_of[name] in model.state_dict()}
-    if not known:
-        raise ValueError("--start: the classifier has another backbone than the recipe's base_model")
-    model.load_state_dict(known, strict=False)
+def _take_over(model: Any, trained: Any) -> None:  # noqa: ANN401
+    """Load the weights of a trained classifier: its encoder always, its head if it is of the same form."""
+    own, prefix = model.state_dict(), f"{trained.base_model_prefix}."
+    known = {re.sub(f"^{re.escape(prefix)}", f"{model.base_model_prefix}.", name): value for name, value in trained.state_dict().items()}
+    for name, value in own.items():
+        inside = name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name
+        if (inside and name not in known) or (name in known and known[name].shape != value.shape):
+            raise ValueError(f"--start: the classifier has another backbone than the recipe's base_model: its {name} is missing or of another shape")
+    model.load_state_dict({name: value for name, value in known.items() if name in own}, strict=False)
 
 
-def _add_adapters(model: Any, encoder: nn.Module, recipe: ClassifierRecipe) -> None:  # noqa: ANN401
+def _add_adapters(encoder: nn.Module, recipe: ClassifierRecipe) -> None:
     from peft import LoraConfig, inject_adapter_in_model
 
     settings = LoraConfig(r=recipe.lora_rank, lora_alpha=2 * recipe.lora_rank, lora_dropout=recipe.encoder_dropout, target_modules="all-linear")
