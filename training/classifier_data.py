@@ -7,12 +7,29 @@ from pathlib import Path
 
 import numpy as np
 from classifier_recipe import ClassifierRecipe
-from linear_head_data import CROWD_FILES, WEAK_FILES, Bools, Examples, Ints, embed, one_hot, plain_text, read_crowd, read_frequent, read_weak, split
+from linear_head_data import (
+    CROWD_FILES,
+    MISSING,
+    WEAK_FILES,
+    Bools,
+    Examples,
+    Ints,
+    embed,
+    label_id,
+    one_hot,
+    plain_text,
+    read_crowd,
+    read_frequent,
+    read_weak,
+    split,
+    split_turns,
+)
 
 from edos_dataset.labeling.encoder import Encoder
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 
+SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
 FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"
 WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
 CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
@@ -99,7 +116,14 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
         further["dialogues without agreement"] = read_crowd(folder, agreed=False)
     if recipe.replay:
         further["texts of the weak labeler"] = read_weak(folder)
-    weights = {"first turns": recipe.first_turns, "dialogues without agreement": recipe.unagreed, "texts of the weak labeler": recipe.replay}
+    if recipe.self_labelled:
+        further["self-labelled dialogues"] = read_self_labelled(folder)
+    weights = {
+        "first turns": recipe.first_turns,
+        "dialogues without agreement": recipe.unagreed,
+        "texts of the weak labeler": recipe.replay,
+        "self-labelled dialogues": recipe.self_labelled,
+    }
     left_out: dict[str, int] = {}
     added: dict[str, Part] = {}
     if recipe.frequent_turns:
@@ -113,6 +137,7 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
         added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weights[source], np.float32)).take(~near)
     replay = added.pop("texts of the weak labeler", own.take(np.zeros(0, np.int64)))
     files = (WEAK_FILES if weak or recipe.replay else ()) + (() if weak else CROWD_FILES) + (CONVERSATIONS if recipe.first_turns else ())
+    files += (SELF_LABELLED,) if recipe.self_labelled else ()
     return Data(_join([own.take(parts == 0), *added.values()]), replay, own.take(parts == 1), own.take(parts == 2), files, left_out)
 
 
@@ -133,6 +158,15 @@ def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
                 texts += spoken
                 labels += [LABEL_IDS[path.stem]] * len(spoken)
     return Examples([[text] for text in texts], [""] * len(texts), np.array(labels, np.int64), one_hot(np.array(labels, np.int64)))
+
+
+def read_self_labelled(folder: Path) -> Examples:
+    """Read the dialogues that the authors' RoBERTa-sized classifier labelled with a confidence of at least 0.9 (EDOS, Section 3.3.2): a teacher's answers."""
+    with (folder / SELF_LABELLED).open(encoding="utf-8", newline="") as file:
+        pairs = [(split_turns(row["os_dialog"]), label_id(row["emotion"])) for row in csv.DictReader(file)]
+    pairs = [(turns, label) for turns, label in pairs if turns and label != MISSING]
+    labels = np.array([label for _, label in pairs], np.int64)
+    return Examples([turns for turns, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
 
 
 def mix_in(part: Part, probabilities: Floats, share: float) -> Part:
