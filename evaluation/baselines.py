@@ -1,0 +1,198 @@
+"""What plain methods reach where the classifiers are measured: majority class, TF-IDF with logistic regression, fastText, and shipped labelers.
+
+    python evaluation/baselines.py --data-dir "$EDOS_DATA_DIR" --labelers linear-weak linear-dialogue fast weak dialogue
+
+Two tasks, each with the parts that `training/train_classifier.py` uses: the weak labeler's set (single turns), and the crowd labels (a turn with its history,
+seen as the last turn alone and as the whole dialogue). What has settings to choose is fitted to the training part for each, and the validation part chooses by
+cross-entropy; the test part is looked at once for each line of the result.
+
+fastText is the baseline of OSED, Table 5, whose macro-F1 of 1.3 to 10.9 % looks like training that had hardly begun: "default" are the settings of
+`fasttext.train_supervised`, which take five rounds over a few thousand texts; "chosen" is the best of a small grid. One thread and a fixed seed: the same
+figures on every run. Writes evaluation/baselines.json and prints a table.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import distributions, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from edos_dataset.labeling.encoder import limit_threads
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labeling.labelers import load_labeler
+from edos_dataset.labeling.metrics import cross_entropy, evaluate_predictions
+from edos_dataset.labels import LABELS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
+
+from classifier_data import Data, Part, load_data  # noqa: E402 - the folder of the scripts must be on the path
+from classifier_recipe import ClassifierRecipe  # noqa: E402
+
+SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "top_3_accuracy", "ece")
+SEED = 0
+FASTTEXT_GRID = [{"lr": lr, "epoch": epoch, "wordNgrams": words, "dim": 50, "bucket": 200_000} for lr in (0.2, 0.5) for epoch in (10, 25) for words in (1, 2)]
+TFIDF_GRID = [{"C": 2.0}, {"C": 8.0}]
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
+
+Probabilities = Callable[[list[str]], Floats]
+
+
+@dataclass(frozen=True)
+class View:
+    """A task as texts.
+
+    Attributes:
+        name: "single turn", "last turn" or "whole dialogue".
+        parts: texts and labels of the training, validation and test part.
+    """
+
+    name: str
+    parts: tuple[tuple[list[str], Any], ...]
+
+
+def views(task: str, data: Data) -> Iterator[View]:
+    """Yield the views of a task."""
+    for name, turns in {"weak": {"single turn": 1}, "dialogue": {"last turn": 1, "whole dialogue": None}}[task].items():
+        yield View(name, tuple((texts_of(part, turns), part.labels) for part in (data.train, data.validation, data.test)))
+
+
+def texts_of(part: Part, turns: int | None) -> list[str]:
+    """Return the last turns of every dialogue, all of them for None, as tokens with a blank between them, lower-cased."""
+    chosen = (dialogue if turns is None else dialogue[-turns:] for dialogue in part.dialogues)
+    return [" ".join(_TOKEN.findall(" ".join(dialogue).lower())) for dialogue in chosen]
+
+
+def majority(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401 - NumPy's own
+    """Return the shares of the labels in the training part, whatever the text."""
+    shares = np.bincount(labels, minlength=len(LABELS)) / len(labels)
+    return lambda asked: np.tile(shares.astype(np.float32), (len(asked), 1))
+
+
+def tfidf(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401
+    """Fit logistic regression on TF-IDF of words and their pairs."""
+    features = TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2), sublinear_tf=True, min_df=2)
+    model = make_pipeline(features, LogisticRegression(max_iter=200, random_state=SEED, **setting)).fit(texts, labels)
+
+    def ask(asked: list[str]) -> Floats:
+        found = np.zeros((len(asked), len(LABELS)), np.float32)
+        found[:, model.classes_] = model.predict_proba(asked)
+        return found
+
+    return ask
+
+
+def fasttext(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401
+    """Fit fastText's supervised model."""
+    try:
+        import fasttext as library
+    except ModuleNotFoundError:
+        sys.exit('error: fastText is not installed: pip install "edos-dataset[baselines]"')
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.txt"
+        path.write_text("".join(f"__label__{label} {text}\n" for text, label in zip(texts, labels, strict=True)), encoding="utf-8")
+        model = library.train_supervised(input=str(path), thread=1, seed=SEED, verbose=0, **setting)
+
+    def ask(asked: list[str]) -> Floats:
+        found = np.zeros((len(asked), len(LABELS)), np.float32)
+        for row, text in enumerate(asked):
+            names, values = model.predict(text, k=-1)
+            found[row, [int(name.removeprefix("__label__")) for name in names]] = values
+        return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9)
+
+    return ask
+
+
+METHODS: dict[str, tuple[Callable[..., Probabilities], list[dict[str, Any]]]] = {
+    "majority class": (majority, [{}]),
+    "fastText, default": (fasttext, [{}]),
+    "fastText, chosen": (fasttext, FASTTEXT_GRID),
+    "TF-IDF + logistic regression": (tfidf, TFIDF_GRID),
+}
+
+
+def run(method: str, view: View) -> dict[str, Any]:
+    """Fit a method for every setting, and measure the best one on the test part."""
+    learn, grid = METHODS[method]
+    (texts, labels), (held, held_labels), (asked, truth) = view.parts
+    best: tuple[float, dict[str, Any], Floats] | None = None
+    for setting in grid:
+        model = learn(texts, labels, setting)
+        loss = cross_entropy(model(held), held_labels)
+        if best is None or loss < best[0]:
+            best = loss, setting, model(asked)
+    assert best is not None, "a grid has at least one setting"
+    return {"method": method, "view": view.name, "setting": best[1], "tried": len(grid), **scored(best[2], truth)}
+
+
+def scored(probabilities: Floats, labels: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the scores with the 95 % intervals of those that have one."""
+    found = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), labels)
+    return {**{name: found[name] for name in SCORES}, "intervals": found["intervals"]}
+
+
+def ask_labeler(name: str, task: str, test: Part) -> dict[str, Any] | None:
+    """Measure a labeler on the last turns of the test part; None if it needs a history that the task does not have."""
+    labeler = load_labeler(name)
+    if task == "weak" and labeler.context != 0:
+        return None
+    dialogues = [dialogue[-1:] if labeler.context == 0 else dialogue for dialogue in test.dialogues]
+    last = np.cumsum([len(dialogue) for dialogue in dialogues]) - 1
+    view = {"weak": "single turn", "dialogue": "last turn" if labeler.context == 0 else "whole dialogue"}[task]
+    return {"method": name, "view": view, "source": labeler.source, **scored(labeler.predict_proba(dialogues)[last], test.labels)}
+
+
+def show(task: str, results: list[dict[str, Any]], size: int) -> None:
+    """Print a table."""
+    table = Table(title=f"{task}: {size} test examples, %")
+    for column in ("method", "view", *SCORES):
+        table.add_column(column, justify="left" if column in ("method", "view") else "right", no_wrap=True)
+    for result in results:
+        table.add_row(result["method"], result["view"], *(f"{100 * result[name]:.1f}" for name in SCORES))
+    Console(width=150).print(table)
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD", help=f"of {', '.join(METHODS)} (default: all)")
+    parser.add_argument("--labelers", nargs="*", default=["linear-weak", "linear-dialogue"], help="shipped labelers, model folders, Hub ids")
+    parser.add_argument("--tasks", nargs="+", choices=("weak", "dialogue"), default=["weak", "dialogue"])
+    parser.add_argument("--cache", type=Path, help="folder that keeps embeddings, by which near-duplicates are found, for the next run")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    if arguments.data_dir is None:
+        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
+    report: dict[str, Any] = {"command": " ".join(["python", "evaluation/baselines.py", *sys.argv[1:]]), "date": date.today().isoformat(), "seed": SEED}
+    fasttexts = [f"{found.name} {found.version}" for found in distributions() if found.name.startswith("fasttext")]
+    report["versions"] = {"numpy": version("numpy"), "scikit-learn": version("scikit-learn"), "fasttext": ", ".join(fasttexts)}
+    with limit_threads(1):
+        for task in arguments.tasks:
+            try:
+                data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)
+            except (OSError, ValueError) as error:
+                sys.exit(f"error: {error}")
+            results = [run(method, view) for method, view in itertools.product(arguments.methods, views(task, data))]
+            results += [found for name in arguments.labelers if (found := ask_labeler(name, task, data.test))]
+            report[task] = {"train": len(data.train), "validation": len(data.validation), "test": len(data.test), "results": results}
+            show(task, results, len(data.test))
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
