@@ -6,9 +6,11 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 from unittest import mock
 
+import psutil
 import yaml
 
 from edos_dataset.labels import LABELS
@@ -17,7 +19,7 @@ TRAINING = Path(__file__).parents[2] / "training"
 SCRIPT = TRAINING / "train_classifier.py"
 WEAK = Path("empathetic_dialogues") / "weak_labeler"
 CROWD = Path("edos_amt") / "mturk_groundtruth_labels.csv"
-NOUNS = "river stone boat house garden winter letter window music bread train forest candle horse bridge island".split()
+NOUNS = ["river", "stone", "boat", "house", "garden", "winter", "letter", "window", "music", "bread", "train", "forest", "candle", "horse", "bridge", "island"]
 USED = 8  # of the 41 labels
 ENVIRONMENT = {"ACCELERATE_USE_CPU": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
@@ -61,8 +63,9 @@ def write_weak(folder, first_word_tells=True, texts=240):
 def write_recipe(path, **settings):
     """Write a recipe; without dropout unless the settings say so."""
     silent = dict.fromkeys(("dropout", "encoder_dropout", "attention_dropout"), settings.pop("all_dropouts", 0.0))
-    quick = {"learning_rate": 0.01, "head_learning_rate": 0.01, "layer_decay": 1.0, "frequent_turns": 0, "near_duplicate": 0.999, "shares": [0.6, 0.2, 0.2]}
-    path.write_text(yaml.safe_dump(silent | quick | settings))
+    rates = {"learning_rate": 0.002, "head_learning_rate": 0.005, "layer_decay": 1.0}
+    data = {"context": 0, "frequent_turns": 0, "near_duplicate": 0.999, "shares": [0.6, 0.2, 0.2]}
+    path.write_text(yaml.safe_dump(silent | rates | data | settings))
     return path
 
 
@@ -91,6 +94,18 @@ def start_process(*values, processes=1):
         launch += ["-m", "accelerate.commands.launch", "--config_file", str(TRAINING / "recipes" / "two_cpu_processes.yaml"), "--main_process_port", "0"]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen([*launch, str(SCRIPT), *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output)
+
+
+def kill_after(process, checkpoint, folder, patience=900):
+    """Kill a training and all its processes as soon as a checkpoint of at least that update is whole."""
+    end = time.monotonic() + patience
+    while not any(int(path.parent.name.rpartition("-")[2]) >= checkpoint for path in folder.glob("checkpoint-*/progress.json")):
+        if process.poll() is not None or time.monotonic() > end:
+            raise AssertionError(f"no checkpoint {checkpoint}: {process.communicate()[0] if process.poll() is not None else 'too slow'}")
+        time.sleep(0.005)
+    for member in [*psutil.Process(process.pid).children(recursive=True), process]:
+        member.kill()
+    process.communicate()
 
 
 def read_log(folder):
