@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from classifier_recipe import ClassifierRecipe
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
@@ -33,12 +34,13 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
     settings = AutoConfig.from_pretrained(_backbone(recipe.base_model))
     for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, recipe.attention_dropout)):
         settings.update({name: value for name in names if hasattr(settings, name)})  # each family of models has its own names
-    backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings)
+    # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
+    backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings, dtype=torch.float32)
     labels = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
     if recipe.architecture == "plain":
         # The stock class has the pooler of its own backbone; the weights of the encoder are the same.
         config = backbone.config
-        config.update({**labels, "classifier_dropout": recipe.dropout, "problem_type": "single_label_classification"})
+        config.update({**labels, "classifier_dropout": recipe.dropout, "problem_type": "single_label_classification", "context": recipe.context})
         model: Any = AutoModelForSequenceClassification.from_config(config)
         model.base_model.load_state_dict(backbone.state_dict(), strict=False)
     else:
