@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _DECIDE = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
 """Files that decide a label, beside the weights."""
 
-_RECORDS = ("record.json", "metrics.json")
-
 
 class TransformerLabeler:
     """Labels turns with a `DialogueClassifier`, or with any sequence classifier of transformers that has our 41 labels.
@@ -42,39 +40,33 @@ class TransformerLabeler:
         folder: what `save_pretrained` of model and tokenizer wrote.
         device: torch device, such as `cpu`, `cuda` or `cuda:1`.
         batch_tokens: most tokens in a batch, padding included; by default 1,024 on a CPU and 32,768 elsewhere. A longer sequence is a batch of its own.
-        name: what `identity` and `source` call the model; the folder's name by default.
+        identity: name and digest by which the model is known; by default the folder's name and a digest of what decides a label.
 
     Attributes:
         context: earlier turns that a turn is seen with; 0 for single turns, None for as many as the model's length holds.
-        record: `record.json` or `metrics.json` of the folder, or empty.
+        record: how the model was made, and its metrics, as `training/train_classifier.py` leaves them in the folder; empty for other models.
 
     Raises:
         ValueError: the folder holds no model, or its labels are not the 41.
     """
 
-    def __init__(self, folder: str | Path, device: str = "cpu", batch_tokens: int | None = None, name: str | None = None) -> None:
+    def __init__(self, folder: str | Path, device: str = "cpu", batch_tokens: int | None = None, identity: str | None = None) -> None:
         """Read the configuration; the model is loaded at the first use."""
         from edos_dataset.labeling.classifier import DialogueClassifierConfig
 
         self.folder, self.device = Path(folder), device
         self.batch_tokens = batch_tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
-        self._name = name or self.folder.resolve().name
+        self._identity = identity
         self._config: Any = _read_config(self.folder)
         self._columns = label_columns(self._config.id2label, self.folder)
         self._ours = isinstance(self._config, DialogueClassifierConfig)
         self.context: int | None = getattr(self._config, "context", 0)
-        self.record: dict[str, Any] = next((json.loads(path.read_text("utf-8")) for path in (self.folder / name for name in _RECORDS) if path.is_file()), {})
+        self.record: dict[str, Any] = _read_record(self.folder)
 
     @cached_property
     def identity(self) -> str:
         """Name and digest of everything that decides a label: `my-model@` and 16 hex digits."""
-        digest = hashlib.sha256()
-        for path in sorted(path for path in self.folder.iterdir() if path.name in _DECIDE or path.suffix in (".safetensors", ".bin", ".model")):
-            digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-            with path.open("rb") as file:
-                while block := file.read(1 << 20):
-                    digest.update(block)
-        return f"{self._name}@{digest.hexdigest()[:16]}"
+        return self._identity or f"{self.folder.resolve().name}@{model_digest(self.folder)}"
 
     @property
     def source(self) -> str:
@@ -124,7 +116,9 @@ class TransformerLabeler:
         separator = self._config.separator_id if self._ours else tokenizer.sep_token_id
         if start is None or separator is None:
             raise ValueError(f"the tokenizer of {self.folder} has no {'start' if start is None else 'separator'} token, which a model of dialogues needs")
-        return {"start": start, "separator": separator, "separators": getattr(self._config, "separators", 1), "max_length": self._max_length}
+        # RoBERTa puts two separators between texts, BERT one.
+        separators = self._config.separators if self._ours else tokenizer("a", "a")["input_ids"].count(separator) - 1
+        return {"start": start, "separator": separator, "separators": separators, "max_length": self._max_length}
 
     @property
     def _max_length(self) -> int:
@@ -180,6 +174,17 @@ class TransformerLabeler:
                 out[batch] = probabilities.cpu().numpy()[:, self._columns]
 
 
+def model_digest(folder: Path) -> str:
+    """Return a digest, 16 hex digits, of everything in a model's folder that decides a label."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.name in _DECIDE or path.suffix in (".safetensors", ".bin", ".model")):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:16]
+
+
 def pad(sequences: Sequence[Sequence[int]], lengths: npt.NDArray[np.int64], padding: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return sequences as a matrix, int64 [sequences, longest], filled up at the right with `padding`, and its mask, 1 where a token is."""
     mask = np.arange(lengths.max()) < lengths[:, None]
@@ -211,3 +216,13 @@ def _read_config(folder: Path) -> object:
             return AutoConfig.from_pretrained(folder)
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder} holds no model that transformers can read: {error}") from error
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    """Return what a folder says of its model, in the form of the linear heads' records."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (folder / "record.json", folder / "metrics.json") if path.is_file()}
+    record: dict[str, Any] = found.get("record", {})
+    if "metrics" in found:
+        record["metrics"] = {"test": found["metrics"]}
+    licences = {entry["licence"]: None for entry in record.get("data", []) if isinstance(entry, dict) and "licence" in entry}
+    return record | ({"licence_of_the_data": "; ".join(licences)} if licences else {})

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.heads import Floats, LinearHead
-from edos_dataset.labeling.inference import TransformerLabeler
+from edos_dataset.labeling.inference import TransformerLabeler, model_digest
 
 LINEAR = {"linear-weak": "weak", "linear-dialogue": "dialogue"}
 FINE_TUNED = {"weak": "weak-minilm", "dialogue": "dialogue-minilm"}
@@ -121,15 +121,18 @@ def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None
     if is_linear(name):
         return LinearLabeler(LinearHead.load(LINEAR.get(name, name)), device, batch_tokens)
     if name in FINE_TUNED:
-        from edos_dataset.labeling.packed import unpack
+        from edos_dataset.labeling.packed import identify, unpack
 
-        return TransformerLabeler(unpack(FINE_TUNED[name]), device, batch_tokens, FINE_TUNED[name])
+        # The folder's own digest would depend on the version of transformers that wrote it.
+        return TransformerLabeler(unpack(FINE_TUNED[name]), device, batch_tokens, identify(FINE_TUNED[name]))
     if name == STATIC or (Path(name) / "static.safetensors").is_file():
         from edos_dataset.labeling.static import StaticLabeler
 
         return StaticLabeler.load(_WEIGHTS / STATIC if name == STATIC else name)
-    folder = Path(name) if Path(name).is_dir() else _fetched(name)
-    return TransformerLabeler(folder, device, batch_tokens, Path(name).name)
+    if Path(name).is_dir():
+        return TransformerLabeler(name, device, batch_tokens)
+    folder = _fetched(name)
+    return TransformerLabeler(folder, device, batch_tokens, f"{Path(name).name}@{model_digest(folder)}")
 
 
 def default_device() -> str:

@@ -7,7 +7,43 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 from edos_dataset.labeling.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labels import LABELS
 
-WORDS = ["i", "you", "we", "they", "am", "are", "is", "was", "the", "a", "my", "your", "dog", "train", "home", "today", "not", "so", "very", "happy", "sad", "angry", "sorry", "thank", "where", "what", "why", "yes", "no", "oh", "great", ".", ",", "?", "!"]
+WORDS = [
+    "i",
+    "you",
+    "we",
+    "they",
+    "am",
+    "are",
+    "is",
+    "was",
+    "the",
+    "a",
+    "my",
+    "your",
+    "dog",
+    "train",
+    "home",
+    "today",
+    "not",
+    "so",
+    "very",
+    "happy",
+    "sad",
+    "angry",
+    "sorry",
+    "thank",
+    "where",
+    "what",
+    "why",
+    "yes",
+    "no",
+    "oh",
+    "great",
+    ".",
+    ",",
+    "?",
+    "!",
+]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
 ENCODER = {"vocab_size": len(VOCABULARY), "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 NAMES = {"id2label": dict(enumerate(LABELS)), "label2id": {name: label for label, name in enumerate(LABELS)}}

@@ -1,3 +1,6 @@
+import json
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -64,6 +67,25 @@ def test_any_order_of_the_labels_will_do(folder):
     with torch.inference_mode():
         expected = labeler._model(**small_tokenizer()(["oh no !"], return_tensors="pt")).logits.softmax(-1)[0].numpy()
     assert np.abs(labeler.predict_proba([["yes", "oh no !"]])[1] - expected[::-1]).max() < 1e-6
+
+
+def test_a_plain_model_reads_the_history_that_its_configuration_names(folder, tmp_path):
+    config = json.loads((folder / "plain" / "config.json").read_text())
+    shutil.copytree(folder / "plain", tmp_path / "joined")
+    (tmp_path / "joined" / "config.json").write_text(json.dumps({**config, "context": 1}))
+    joined = TransformerLabeler(tmp_path / "joined")
+    with torch.inference_mode():
+        expected = joined._model(**small_tokenizer()(["yes [SEP] oh no !"], return_tensors="pt")).logits.softmax(-1)[0].numpy()
+    assert np.abs(joined.predict_proba([["great", "oh no !", "yes"]])[2] - expected[::-1]).max() < 1e-6
+
+
+def test_the_record_has_the_form_of_the_heads(folder, tmp_path):
+    shutil.copytree(folder / "weak", tmp_path / "weak")
+    (tmp_path / "weak" / "record.json").write_text('{"data": [{"file": "a", "licence": "CC0"}, {"file": "b", "licence": "CC0"}]}')
+    (tmp_path / "weak" / "metrics.json").write_text('{"accuracy": 0.5}')
+    record = TransformerLabeler(tmp_path / "weak").record
+    assert (record["metrics"], record["licence_of_the_data"]) == ({"test": {"accuracy": 0.5}}, "CC0")
+    assert load_labeler(str(folder / "weak")).record == {}
 
 
 def test_identity_is_that_of_the_content(folder, tmp_path):
