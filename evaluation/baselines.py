@@ -68,7 +68,8 @@ class View:
 def views(task: str, data: Data) -> Iterator[View]:
     """Yield the views of a task."""
     for name, turns in {"weak": {"single turn": 1}, "dialogue": {"last turn": 1, "whole dialogue": None}}[task].items():
-        yield View(name, tuple((texts_of(part, turns), part.labels) for part in (data.train, data.validation, data.test)))
+        parts = (data.train.take(data.train.weights > 0), data.validation, data.test)
+        yield View(name, tuple((texts_of(part, turns), part.labels) for part in parts))
 
 
 def texts_of(part: Part, turns: int | None) -> list[str]:

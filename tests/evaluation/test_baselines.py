@@ -38,9 +38,9 @@ def test_methods_learn_what_their_view_shows(data, method):
     if "fastText" in method:
         pytest.importorskip("fasttext", exc_type=ImportError)
     last, whole = (baselines.run(method, view) for view in baselines.views("dialogue", data))
-    sees = method not in ("majority class", "fastText, default")  # five rounds of fastText over 80 texts learn nothing: the point of "chosen"
     assert last["accuracy"] in (round(1 / 3, 4), round(2 / 3, 4))
-    assert (whole["accuracy"] == 1) == sees
+    if method != "fastText, default":  # which has hardly begun to learn after five rounds over 80 texts: the point of "chosen"
+        assert (whole["accuracy"] == 1) == (method != "majority class")
     assert set(baselines.SCORES) | {"intervals", "setting", "tried"} <= set(whole)
 
 
