@@ -108,33 +108,26 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
     if not all(counts):
         raise ValueError(f"{folder}: {counts} examples for training, validation and test: every part needs some; add data or change the recipe's shares")
     own = Part(examples.dialogues, examples.labels, _targets(examples, recipe.workers_share), np.ones(len(parts), np.float32))
-    further: dict[str, Examples] = {}
     held_texts = {plain_text(turns[-1]) for turns, part in zip(examples.dialogues, parts, strict=True) if part}
+    further: dict[str, tuple[float, Examples]] = {}
+    if recipe.frequent_turns:
+        further["frequent turns"] = recipe.frequent_turns, frequent
     if recipe.first_turns:
-        further["first turns"] = read_first_turns(folder, held_texts)
+        further["first turns"] = recipe.first_turns, read_first_turns(folder, held_texts)
     if recipe.unagreed:
-        further["dialogues without agreement"] = read_crowd(folder, agreed=False)
+        further["dialogues without agreement"] = recipe.unagreed, read_crowd(folder, agreed=False)
     if recipe.replay:
-        further["texts of the weak labeler"] = read_weak(folder)
+        further["texts of the weak labeler"] = recipe.replay, read_weak(folder)
     if recipe.self_labelled:
-        further["self-labelled dialogues"] = read_self_labelled(folder)
-    weights = {
-        "first turns": recipe.first_turns,
-        "dialogues without agreement": recipe.unagreed,
-        "texts of the weak labeler": recipe.replay,
-        "self-labelled dialogues": recipe.self_labelled,
-    }
+        further["self-labelled dialogues"] = recipe.self_labelled, read_self_labelled(folder)
     left_out: dict[str, int] = {}
     added: dict[str, Part] = {}
-    if recipe.frequent_turns:
-        weight = np.full(len(frequent.labels), recipe.frequent_turns, np.float32)
-        added["frequent turns"] = Part(frequent.dialogues, frequent.labels, frequent.targets, weight)
-    for source, more in further.items():
+    for source, (weight, more) in further.items():
         # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared besides.
         equal = np.array([plain_text(turns[-1]) in held_texts for turns in more.dialogues], bool)
         near = equal | _near(_embed_last(more.dialogues, cache), vectors[parts > 0], recipe.near_duplicate)
         left_out[source] = int(near.sum())
-        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weights[source], np.float32)).take(~near)
+        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weight, np.float32)).take(~near)
     replay = added.pop("texts of the weak labeler", own.take(np.zeros(0, np.int64)))
     files = (WEAK_FILES if weak or recipe.replay else ()) + (() if weak else CROWD_FILES) + (CONVERSATIONS if recipe.first_turns else ())
     files += (SELF_LABELLED,) if recipe.self_labelled else ()

@@ -11,6 +11,7 @@ from edos_dataset.labels import EMOTIONS, LABELS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 HEADER = ["Count", "Index", "DialogID", "Dialog", "Agreed emotion (2/3 vote)", "Worker 1 answer", "Worker 2 answer", "Worker 3 answer"]
+MARKED = ("Right?", "Of course!", "Sure!", "Certainly!", "Exactly!", "Yes, of course!", "That's right!", "Yeah?")  # frequent turns, but for the mark
 ANSWERS = (EMOTIONS[2].capitalize(), EMOTIONS[4].capitalize(), EMOTIONS[6].capitalize())
 
 
@@ -186,7 +187,7 @@ def sources(tmp_path_factory):
     folder = write_weak(tmp_path_factory.mktemp("sources"), texts=120)
     (folder / CROWD.parent).mkdir()
     texts = [line.partition(" <SEP> ")[2] for name in ("train.txt", "valid.txt") for line in (folder / WEAK / name).read_text().splitlines()]
-    agreed = [[row, row, row, f"- Hello .\n- {text}", ANSWERS[row % 3], *[ANSWERS[row % 3]] * 3] for row, text in enumerate(texts)]
+    agreed = [[row, row, row, f"- Hello .\n- {text}", ANSWERS[row % 3], *[ANSWERS[row % 3]] * 3] for row, text in enumerate([*texts, *MARKED])]
     write_sources(folder, agreed, [], {})
     held = max((turns[-1] for turns in load("classifier_data").load_data(leaky(folder), folder, folder / "cache").test.dialogues), key=len)
     near = f"{held} {held.split()[-1]}"
@@ -224,12 +225,16 @@ def test_no_source_brings_a_held_out_text_into_the_training(sources):
     assert held in [turns[-1] for turns in data.test.dialogues], "the further sources do not move the division"
     weight = {turns[-1]: float(weight) for part in (data.train, data.replay) for turns, weight in zip(part.dialogues, part.weights, strict=True)}
     assert not [text for text in weight if held.lower() in text.lower()]
+    plain_text = load("linear_head_data").plain_text
+    held_texts = {plain_text(turns[-1]) for part in (data.validation, data.test) for turns in part.dialogues}
+    frequent = held_texts & set(map(plain_text, MARKED))
+    assert frequent and held_texts.isdisjoint(map(plain_text, weight))
     assert "We bought a tractor." not in weight, "its conversation holds a held-out text"
     assert weight["My cousin, who sings, won a prize."] == 0.5
     assert weight["The plumber never came."] == 0.25
     assert weight["Okay."] == 2.0
-    assert set(data.left_out) == {"first turns", "dialogues without agreement", "texts of the weak labeler"}
-    assert (data.left_out["first turns"], data.left_out["dialogues without agreement"]) == (1, 1)
+    assert set(data.left_out) == {"frequent turns", "first turns", "dialogues without agreement", "texts of the weak labeler"}
+    assert [data.left_out[source] for source in ("frequent turns", "first turns", "dialogues without agreement")] == [len(frequent), 1, 1]
     assert data.left_out["texts of the weak labeler"] >= 3, "the text itself, the near one and the one in capitals"
 
 
