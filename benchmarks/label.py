@@ -37,7 +37,7 @@ from edos_dataset.label import label
 from edos_dataset.labeling.annotate import AnnotateDialogues
 from edos_dataset.labeling.encoder import limit_threads
 from edos_dataset.labeling.inference import TransformerLabeler
-from edos_dataset.labeling.labelers import default_device, load_labeler
+from edos_dataset.labeling.labelers import default_device
 
 FLOOR_TOKENS = 32_768
 
@@ -88,6 +88,7 @@ def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, na
 
         runners = {"pipeline": theirs, "pipeline_batch_32": lambda: theirs(batch_size=32), "edos_label": ours}
         model.predict_proba(dialogues[:2])
+        pipe(seen[:2])
         found = race(runners, len(seen), repeats)
     speed = found["turns_per_second"]
     found["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
@@ -100,6 +101,7 @@ def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, na
 def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, repeats: int) -> dict[str, Any]:
     """Compare the weak labeler with `SentenceTransformer.encode` at its defaults."""
     encoder = SentenceTransformer(str(get_model_path()), device=device)
+    encoder.encode(texts[:64], show_progress_bar=False)
     runners = {
         "sentence_transformers": lambda: encoder.encode(texts, show_progress_bar=False),
         "weak_labeler": lambda: model.predict_proba([[text] for text in texts]),
@@ -141,7 +143,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     dialogues = read_dialogues(arguments.source)[: arguments.limit]
-    models = [load_labeler(name, arguments.device) for name in (arguments.model, arguments.weak_model)]
+    models = [AnnotateDialogues(model=name, device=arguments.device).labeler for name in (arguments.model, arguments.weak_model)]
     if not dialogues or not all(isinstance(model, TransformerLabeler) for model in models):
         parser.error(f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found {', '.join(model.identity for model in models)})")
     with limit_threads(1):

@@ -211,9 +211,13 @@ def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
 def _read_config(folder: Path) -> object:
     from transformers import AutoConfig
 
+    from edos_dataset.labeling.classifier import DialogueClassifierConfig
+
     try:
         with quiet():
-            return AutoConfig.from_pretrained(folder)
+            config = AutoConfig.from_pretrained(folder)
+            # Once a pipeline has run the code that came with a model, its class stands for the type, in place of ours.
+            return DialogueClassifierConfig.from_pretrained(folder) if config.model_type == DialogueClassifierConfig.model_type else config
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder} holds no model that transformers can read: {error}") from error
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from small_models import save_dialogue_classifier, save_plain_classifier, small_tokenizer
+from transformers import pipeline
 
 from edos_dataset.labeling.classifier import sequence
 from edos_dataset.labeling.inference import TransformerLabeler
@@ -67,6 +68,15 @@ def test_any_order_of_the_labels_will_do(folder):
     with torch.inference_mode():
         expected = labeler._model(**small_tokenizer()(["oh no !"], return_tensors="pt")).logits.softmax(-1)[0].numpy()
     assert np.abs(labeler.predict_proba([["yes", "oh no !"]])[1] - expected[::-1]).max() < 1e-6
+
+
+def test_labels_are_those_of_the_pipeline_also_after_it_has_run(folder):
+    pipe = pipeline("text-classification", model=str(folder / "dialogue"), trust_remote_code=True, device="cpu")
+    seen = [dialogue[:end] for dialogue in DIALOGUES for end in range(1, len(dialogue) + 1)]
+    expected = [result[0] for result in pipe(seen)]
+    found = TransformerLabeler(folder / "dialogue").predict_proba(DIALOGUES)
+    assert [LABELS[label] for label in found.argmax(axis=1)] == [result["label"] for result in expected]
+    assert np.allclose(found.max(axis=1), [result["score"] for result in expected], atol=1e-6)
 
 
 def test_a_plain_model_reads_the_history_that_its_configuration_names(folder, tmp_path):
