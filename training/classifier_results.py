@@ -74,8 +74,9 @@ def predict(model: torch.nn.Module, inputs: Sequence[list[int]], budget: int, pa
         for batch in micro_batches(np.arange(len(inputs)), inputs, budget)[accelerator.process_index :: accelerator.num_processes]:
             ids, mask = (tensor.to(accelerator.device) for tensor in pad([inputs[row] for row in batch], padding))
             found.append((batch, model(input_ids=ids, attention_mask=mask).logits.float().cpu().numpy()))
+    found = gather_object(found)  # a process may have had none
     logits = np.zeros((len(inputs), found[0][1].shape[1] if found else 0), np.float32)
-    for batch, values in gather_object(found):
+    for batch, values in found:
         logits[batch] = values
     return logits
 
