@@ -194,7 +194,7 @@ def segment(
 def label(
     source: Annotated[Path, typer.Argument(help='JSON lines `{"dialogue_id", "turns": [text, ...]}`, or a folder of `edos curate`.', show_default=False)],
     out: Annotated[Path, typer.Option(help="File of JSON lines, or folder, to write.", show_default=False)],
-    model: Annotated[str | None, typer.Option(help=f"What labels: {_MODELS}.", show_default=_OF_RECIPE)] = None,
+    model: Annotated[str, typer.Option(help=f"What labels: {_MODELS}.")] = "dialogue",
     device: Annotated[str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or one a GPU")] = None,
     top: Annotated[int, typer.Option(help="Most probable labels beside each turn, 1 to 41.")] = 3,
@@ -213,7 +213,7 @@ def label(
     from edos_dataset.labeling.labelers import default_device
 
     with _explained():
-        stage = AnnotateDialogues(model or AnnotateDialogues.model, device or default_device(), top, batch_tokens)
+        stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
         launched = "WORLD_SIZE" in os.environ
         processes = workers or (available_cores() if stage.device == "cpu" and not launched else 1)
         with show.progress_bars(Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0")) as progress:
