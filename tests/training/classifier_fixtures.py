@@ -55,8 +55,8 @@ def write_weak(folder, first_word_tells=True, texts=240):
         text = " ".join([LABELS[label], *generator.choices(NOUNS, k=generator.randrange(3, 12))])
         lines.append(f"{label if first_word_tells else drawn.randrange(USED)} <SEP> {text}")
     (folder / WEAK).mkdir(parents=True)
-    (folder / WEAK / "train.txt").write_text("\n".join(lines[:200]) + "\n")
-    (folder / WEAK / "valid.txt").write_text("\n".join(lines[200:]) + "\n")
+    (folder / WEAK / "train.txt").write_text("".join(f"{line}\n" for line in lines[: texts * 5 // 6]))
+    (folder / WEAK / "valid.txt").write_text("".join(f"{line}\n" for line in lines[texts * 5 // 6 :]))
     return folder
 
 
