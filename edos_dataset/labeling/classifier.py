@@ -8,7 +8,7 @@ This file travels with every saved model (`trust_remote_code=True`), so it impor
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ NORMALISATIONS = ("sum", "newest")
 POOLINGS = ("attention", "mean")
 
 
-class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[misc]
+class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call]
     """Configuration of `DialogueClassifier`.
 
     Args:
@@ -50,7 +50,7 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[misc]
         dropout: float = 0.1,
         softmax_temperature: float = 1.0,
         context: int | None = None,
-        **kwargs: object,
+        **kwargs: Any,  # noqa: ANN401
     ) -> None:
         if not 0 < decay <= 1:
             raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
@@ -66,7 +66,7 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[misc]
         super().__init__(**kwargs)
 
 
-class DialogueClassifier(PreTrainedModel):  # type: ignore[misc]
+class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
     """An encoder of transformers with decaying turn weights and a classification head.
 
     Attributes:
@@ -81,15 +81,15 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[misc]
 
     def __init__(self, config: DialogueClassifierConfig) -> None:
         super().__init__(config)
-        settings = dict(config.encoder)
-        self.encoder = AutoModel.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
-        width = self.encoder.config.hidden_size
+        settings, models = dict(config.encoder), cast(Any, AutoModel)
+        self.encoder = models.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
+        width = int(self.encoder.config.hidden_size)
         self.attention_layer = nn.Linear(width, width)
         self.attention_vector = nn.Linear(width, 1, bias=False)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden_layer = nn.Linear(width, width)
-        self.output_layer = nn.Linear(width, config.num_labels)
-        self.post_init()
+        self.output_layer = nn.Linear(width, cast(int, config.num_labels))
+        self.post_init()  # type: ignore[no-untyped-call]
         # All attention scores start at zero: the untrained pooling is the mean, for which sentence encoders were trained.
         nn.init.zeros_(self.attention_vector.weight)
 
@@ -173,31 +173,31 @@ def sequence(turns: Sequence[list[int]], start: int, separator: int, separators:
     return ids
 
 
-class DialoguePipeline(TextClassificationPipeline):  # type: ignore[misc]
+class DialoguePipeline(TextClassificationPipeline):
     """`pipeline("text-classification", model=..., trust_remote_code=True)`: the label of a turn, or of the last turn of a dialogue.
 
     The input is a string, a dialogue as a list of turns, oldest first, or a list of such dialogues. As for every text classification, `top_k=3` gives the
     three most probable labels and `top_k=None` all of them.
     """
 
-    def __call__(self, inputs: str | list[str] | list[list[str]], **kwargs: Any) -> Any:  # noqa: ANN401
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Return `[{"label", "score"}]` for one input, a list of such lists for a list of dialogues.
 
         Raises:
             ValueError: an input is neither a string nor a list of at least one string.
         """
         many = isinstance(inputs, list) and bool(inputs) and all(isinstance(dialogue, list) for dialogue in inputs)
-        dialogues = [{"turns": [turns] if isinstance(turns, str) else turns} for turns in (inputs if many else [inputs])]
+        dialogues: Any = [{"turns": [turns] if isinstance(turns, str) else turns} for turns in (inputs if many else [inputs])]
         for number, turns in enumerate(dialogue["turns"] for dialogue in dialogues):
             if not isinstance(turns, list) or not turns or not all(isinstance(turn, str) for turn in turns):
                 raise ValueError(f"input {number} is {turns!r}: expected a string, or a dialogue as a list of at least one string")
         kwargs.setdefault("top_k", 1)
-        results = super().__call__(dialogues, **kwargs)
+        results: Any = super().__call__(dialogues, *args, **kwargs)
         return results if many else results[0]
 
-    def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> dict[str, torch.Tensor]:  # noqa: ANN401
+    def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue."""
-        tokenizer, config = self.tokenizer, self.model.config
+        tokenizer, config = cast(Any, self.tokenizer), self.model.config
         turns = tokenizer(inputs["turns"], add_special_tokens=False)["input_ids"]
         ids = torch.tensor([sequence(turns, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)])
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
@@ -205,5 +205,5 @@ class DialoguePipeline(TextClassificationPipeline):  # type: ignore[misc]
 
 AutoConfig.register(DialogueClassifierConfig.model_type, DialogueClassifierConfig, exist_ok=True)
 AutoModelForSequenceClassification.register(DialogueClassifierConfig, DialogueClassifier, exist_ok=True)
-DialogueClassifierConfig.register_for_auto_class()
-DialogueClassifier.register_for_auto_class("AutoModelForSequenceClassification")
+DialogueClassifierConfig.register_for_auto_class()  # type: ignore[no-untyped-call]
+DialogueClassifier.register_for_auto_class("AutoModelForSequenceClassification")  # type: ignore[no-untyped-call]

@@ -152,7 +152,7 @@ class TransformerLabeler:
 
         with quiet():
             kind: Any = DialogueClassifier if self._ours else AutoModelForSequenceClassification
-            model = kind.from_pretrained(self.folder).float().to(self.device).eval()
+            model: PreTrainedModel = kind.from_pretrained(self.folder).float().to(self.device).eval()
         if model.device.type == "cpu":
             pack_linears(model)
         return model
@@ -208,7 +208,7 @@ def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
     return [columns[label] for label in range(len(LABELS))]
 
 
-def _read_config(folder: Path) -> object:
+def _read_config(folder: Path) -> Any:  # noqa: ANN401 - every model has a configuration of its own
     from transformers import AutoConfig
 
     from edos_dataset.labeling.classifier import DialogueClassifierConfig
