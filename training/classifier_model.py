@@ -45,7 +45,7 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
         model.base_model.load_state_dict(backbone.state_dict(), strict=False)
     else:
         config = DialogueClassifierConfig(
-            encoder=backbone.config.to_dict(),
+            encoder={key: value for key, value in backbone.config.to_dict().items() if key != "_name_or_path"},  # a path of this machine
             decay=recipe.decay,
             normalisation=recipe.normalisation,
             pooling=recipe.pooling,

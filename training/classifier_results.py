@@ -1,5 +1,6 @@
 """What a training leaves behind: its log and learning curves, the predictions of the test part, the model folder with its record and card."""
 
+import argparse
 import hashlib
 import json
 import os
@@ -100,10 +101,14 @@ def write_results(
     recipe: ClassifierRecipe,
     data: Data,
     accelerator: Accelerator,
-    command: dict[str, Any],
-    out: Path,
+    arguments: argparse.Namespace,
+    making: dict[str, Any],
 ) -> None:
-    """Fit the temperature on the validation part, measure the test part once, and write the model folder; `metrics.json` comes last."""
+    """Fit the temperature on the validation part, measure the test part once, and write the model folder; `metrics.json` comes last.
+
+    `making` holds facts of the training for the record, such as its seconds.
+    """
+    out = arguments.out
 
     def logits(dialogues: Sequence[Sequence[str]]) -> Floats:
         return predict(model, token_ids(recipe, tokenizer, dialogues), recipe.micro_tokens, tokenizer.pad_token_id, accelerator)
@@ -116,7 +121,7 @@ def write_results(
     metrics["validation"] = {
         name: value for name, value in evaluate_predictions(validation, data.validation.labels, temperature).items() if not isinstance(value, dict)
     }
-    record = {**make_record(recipe, data, temperature, command), "widget": widget_examples(WIDGET, softmax(shown, temperature).astype(np.float32))}
+    record = {**make_record(recipe, data, temperature, arguments), **making, "widget": widget_examples(WIDGET, softmax(shown, temperature).astype(np.float32))}
     _calibrate(model, temperature)
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
@@ -130,21 +135,28 @@ def write_results(
     accelerator.print(f"test ({metrics['examples']} examples): {scores}, 95 % intervals {metrics['intervals']}")
 
 
-def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, command: dict[str, Any]) -> dict[str, Any]:
-    """Return how the model was made: data with their hashes, recipe, seed, machine, time, versions."""
-    folder, backbone = Path(command.pop("data_dir")), re.sub(r"[^a-z0-9]+", "-", recipe.base_model.split("/")[-1].lower())
+def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how the model was made: data with their hashes, also of the model that it started from, recipe, seed, machine, versions."""
+    backbone = re.sub(r"[^a-z0-9]+", "-", recipe.base_model.split("/")[-1].lower())
+    hashes = {name: hashlib.sha256((Path(arguments.data_dir) / name).read_bytes()).hexdigest() for name in data.files}
+    rows = [{"file": name, "sha256": digest, "licence": data.licence(name)} for name, digest in hashes.items()]
+    before = arguments.start / "record.json" if arguments.start else None
+    started = json.loads(before.read_text(encoding="utf-8")) if before and before.is_file() else {}
+    rows += [row for row in started.get("data", []) if row["file"] not in data.files]
+    start = f" --start {arguments.start}" if arguments.start else ""
     return {
         "name": "-".join([recipe.task, backbone, *(["plain"] if recipe.architecture == "plain" else [])]),
         "task": recipe.task,
         "architecture": recipe.architecture,
         "base_model": DEFAULT_ON_HUB if recipe.base_model == DEFAULT_MODEL else recipe.base_model,
-        "data": [{"file": name, "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "licence": data.licence(name)} for name in data.files],
+        "start": started.get("name"),
+        "data": rows,
         "split": {"train": len(data.train), "replay": len(data.replay), "validation": len(data.validation), "test": len(data.test)},
         "near_duplicates_removed": data.left_out,
         "temperature": temperature,
         "seed": recipe.seed,
         "recipe": asdict(recipe),
-        **command,
+        "command": f"accelerate launch training/train_classifier.py --recipe {arguments.recipe} --data-dir $EDOS_DATA_DIR{start} --out {arguments.out}",
         "date": datetime.now(timezone.utc).date().isoformat(),
         "hardware": f"{platform.machine()}, {os.cpu_count()} processors" + (f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

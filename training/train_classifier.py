@@ -100,9 +100,9 @@ def train(recipe: ClassifierRecipe, accelerator: Accelerator, arguments: argpars
     progress = fit(model, examples, data, tokenizer, recipe, accelerator, arguments)
     if recipe.lora_rank:
         merge_adapters(model)
-    command = {"command": " ".join(["accelerate launch", *sys.argv]), "data_dir": arguments.data_dir, "processes": accelerator.num_processes}
-    command |= {"training_seconds": round(progress.seconds), "updates": progress.update, "best_update": progress.best_update}
-    write_results(accelerator.unwrap_model(model, keep_fp32_wrapper=False), tokenizer, recipe, data, accelerator, command, arguments.out)
+    making = {"processes": accelerator.num_processes, "training_seconds": round(progress.seconds)}
+    making |= {"updates": progress.update, "best_update": progress.best_update}
+    write_results(accelerator.unwrap_model(model, keep_fp32_wrapper=False), tokenizer, recipe, data, accelerator, arguments, making)
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
         remove_checkpoints(arguments.out)
