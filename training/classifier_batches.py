@@ -11,6 +11,9 @@ from classifier_data import Data
 from classifier_model import token_ids
 from classifier_recipe import ClassifierRecipe
 
+from edos_dataset.labeling import inference
+from edos_dataset.labeling.encoder import token_batches
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -42,21 +45,13 @@ class Examples:
 
 def micro_batches(rows: np.ndarray, inputs: Sequence[list[int]], budget: int) -> list[np.ndarray]:
     """Sort rows by length, longest first, and cut them so that rows times the longest stays within `budget` tokens (a longer one goes alone)."""
-    order = rows[np.argsort([-len(inputs[row]) for row in rows], kind="stable")]
-    batches, start = [], 0
-    while start < len(order):
-        size = max(1, budget // len(inputs[order[start]]))
-        batches.append(order[start : start + size])
-        start += size
-    return batches
+    return [rows[batch] for batch in token_batches([len(inputs[row]) for row in rows], budget)]
 
 
 def pad(inputs: Sequence[list[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids and attention mask, [n, longest]."""
-    longest = max(map(len, inputs))
-    ids = torch.tensor([[*row, *[padding] * (longest - len(row))] for row in inputs])
-    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in inputs])
-    return ids, mask
+    ids, mask = inference.pad(inputs, np.array([len(row) for row in inputs]), padding)
+    return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 class WeightAverage:
