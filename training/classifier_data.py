@@ -9,8 +9,10 @@ import numpy as np
 from classifier_recipe import ClassifierRecipe
 from linear_head_data import (
     CROWD_FILES,
+    CROWD_LICENCE,
     MISSING,
     WEAK_FILES,
+    WEAK_LICENCE,
     Bools,
     Examples,
     Ints,
@@ -31,8 +33,6 @@ from edos_dataset.labels import EMOTIONS, LABEL_IDS
 
 SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
 FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"
-WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
-CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
 CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
 
 

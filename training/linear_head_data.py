@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
 CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
+WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
+CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
 MISSING = -1
 
 
@@ -35,6 +38,12 @@ class Examples:
     names: list[str]
     labels: Ints
     targets: Floats
+
+
+def report(line: str) -> None:
+    """Say where the training is."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def read_weak(folder: Path) -> Examples:

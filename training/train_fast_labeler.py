@@ -25,9 +25,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import yaml
-from classifier_data import CONVERSATIONS, CROWD_LICENCE, WEAK_LICENCE, Data, Part, load_data
+from classifier_data import CONVERSATIONS, Data, Part, load_data
 from classifier_recipe import ClassifierRecipe
-from linear_head_data import plain_text, split_turns
+from linear_head_data import CROWD_LICENCE, WEAK_LICENCE, plain_text, report, split_turns
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
@@ -210,12 +210,6 @@ def describe(labeler: StaticLabeler, data: Data, unlabelled: list[str], teacher:
         "date": datetime.now(timezone.utc).date().isoformat(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scipy", "simplemma")}},
     }
-
-
-def report(line: str) -> None:
-    """Say where the training is."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ import hashlib
 import itertools
 import os
 import platform
-import sys
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -24,15 +23,27 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
-from linear_head_data import CROWD_FILES, WEAK_FILES, Examples, Ints, embed, one_hot, read_crowd, read_frequent, read_weak, split
+from linear_head_data import (
+    CROWD_FILES,
+    CROWD_LICENCE,
+    WEAK_FILES,
+    WEAK_LICENCE,
+    Examples,
+    Ints,
+    embed,
+    one_hot,
+    read_crowd,
+    read_frequent,
+    read_weak,
+    report,
+    split,
+)
 
 from edos_dataset.labeling.encoder import Encoder, limit_threads
 from edos_dataset.labeling.heads import Floats, LinearHead, dialogue_features
 from edos_dataset.labeling.metrics import calibration_error, confusion, cross_entropy, fit_temperature, per_label, scores
 from edos_dataset.labels import LABELS
 
-WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
-CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
 SPLITS = ("train", "validation", "test")
 
 
@@ -180,12 +191,6 @@ def complete(head: LinearHead, task: Task, encoder: Encoder, args: argparse.Name
         "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "torch", "transformers", "sentence-transformers")}},
     }
     return replace(head, record={**head.record, **facts})
-
-
-def report(line: str) -> None:
-    """Say where the training is."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def main() -> None:

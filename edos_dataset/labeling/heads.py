@@ -91,9 +91,7 @@ class LinearHead:
         # One thread: sums that are split over threads could differ in the last bits from machine load to machine load.
         with threadpoolctl.threadpool_limits(1, user_api="blas"):
             logits = (features.astype(np.float32, copy=False) @ self.weight + self.bias) / np.float32(self.temperature)
-        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: Floats = exponentials / exponentials.sum(axis=1, keepdims=True)
-        return probabilities
+        return probabilities_of(logits)
 
     def save(self, folder: str | Path) -> None:
         """Write `head.safetensors` and `record.json` into a folder, made if needed."""
@@ -126,6 +124,13 @@ class LinearHead:
         if self.decay is not None:
             tensors["decay"] = np.array([self.decay], np.float64)
         return tensors
+
+
+def probabilities_of(logits: Floats) -> Floats:
+    """Return the softmax of every row, float32 [n, labels]."""
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities: Floats = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def dialogue_features(embeddings: Floats, offsets: npt.NDArray[np.integer], decay: float = DECAY) -> Floats:

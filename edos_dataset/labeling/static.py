@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from edos_dataset.labeling.heads import Floats
+from edos_dataset.labeling.heads import Floats, probabilities_of
 from edos_dataset.labels import LABELS
 from edos_dataset.segmentation.turn_tokens import text_hash, tokenize
 from edos_dataset.segmentation.turn_weights import Arrays, identify, pack, read_folder, write_folder
@@ -81,10 +81,7 @@ class StaticLabeler:
 
     def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
         """Return the probabilities of every turn, float32 [turns of all dialogues, 41], turn after turn. Turns are seen one by one; see `Labeler`."""
-        logits = self.logits(list(chain.from_iterable(dialogues))) / np.float32(self.temperature)
-        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: Floats = exponentials / exponentials.sum(axis=1, keepdims=True)
-        return probabilities
+        return probabilities_of(self.logits(list(chain.from_iterable(dialogues))) / np.float32(self.temperature))
 
     def logits(self, texts: Sequence[str]) -> Floats:
         """Return the logits of texts before the temperature, float32 [n, 41]. A text's logits do not depend on those beside it."""
