@@ -1,7 +1,6 @@
 """Training, validation and test examples of the two classifiers, with nothing of the held-out parts in the training part."""
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from linear_head_data import (
     plain_text,
     read_crowd,
     read_frequent,
+    read_rows,
     read_weak,
     split,
     split_turns,
@@ -34,6 +34,8 @@ from edos_dataset.labels import EMOTIONS, LABEL_IDS
 SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
 FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"
 CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
+ANNOTATED = tuple(f"empathetic_dialogues/annotated/{emotion}.csv" for emotion in EMOTIONS)
+SAMPLED = ("annotated turns", "texts of the weak labeler")
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
         further["frequent turns"] = recipe.frequent_turns, frequent
     if recipe.first_turns:
         further["first turns"] = recipe.first_turns, read_first_turns(folder, held_texts)
+    if recipe.annotated:
+        further["annotated turns"] = recipe.annotated, read_annotated(folder, held_texts)
     if recipe.unagreed:
         further["dialogues without agreement"] = recipe.unagreed, read_crowd(folder, agreed=False)
     if recipe.replay:
@@ -128,9 +132,9 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
         near = equal | _near(_embed_last(more.dialogues, cache), vectors[parts > 0], recipe.near_duplicate)
         left_out[source] = int(near.sum())
         added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weight, np.float32)).take(~near)
-    replay = added.pop("texts of the weak labeler", own.take(np.zeros(0, np.int64)))
+    replay = _join([own.take(np.zeros(0, np.int64)), *(added.pop(source) for source in SAMPLED if source in added)])
     files = (WEAK_FILES if weak or recipe.replay else ()) + (() if weak else CROWD_FILES) + (CONVERSATIONS if recipe.first_turns else ())
-    files += (SELF_LABELLED,) if recipe.self_labelled else ()
+    files += (ANNOTATED if recipe.annotated else ()) + ((SELF_LABELLED,) if recipe.self_labelled else ())
     return Data(_join([own.take(parts == 0), *added.values()]), replay, own.take(parts == 1), own.take(parts == 2), files, left_out)
 
 
@@ -139,24 +143,41 @@ def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
 
     Conversations of which the situation or a turn is among `held_texts` (as `plain_text` gives them) are left out whole.
     """
-    texts, labels = [], []
-    for path in (folder / name for name in CONVERSATIONS):
-        conversations: dict[str, list[tuple[str, str]]] = {}
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                conversations.setdefault(row["Dialog_ID"], []).append((row["Actor"], row["Text"].replace("_comma_", ",").strip()))
-        for turns in conversations.values():
-            if not any(plain_text(text) in held_texts for _, text in turns):
-                spoken = [text for actor, text in turns if actor == "speaker"][:1]
-                texts += spoken
-                labels += [LABEL_IDS[path.stem]] * len(spoken)
-    return Examples([[text] for text in texts], [""] * len(texts), np.array(labels, np.int64), one_hot(np.array(labels, np.int64)))
+    pairs = []
+    for emotion, turns in _conversations(folder, CONVERSATIONS, held_texts):
+        pairs += [(row["Text"], LABEL_IDS[emotion]) for row in turns if row["Actor"] == "speaker"][:1]
+    return _single_turns(pairs)
+
+
+def read_annotated(folder: Path, held_texts: set[str]) -> Examples:
+    """Read the other turns of these conversations, labelled by the authors' RoBERTa-sized classifier (annotated EmpatheticDialogues): a teacher's answers.
+
+    Conversations are left out as by `read_first_turns`, because the teacher knew their situations.
+    """
+    pairs = []
+    for _, turns in _conversations(folder, ANNOTATED, held_texts, ["Label"]):
+        spoken = [row for row in turns if row["Actor"] != "none"]
+        pairs += [(row["Text"], label_id(row["Label"])) for row in spoken[1:]]
+    return _single_turns([(text, label) for text, label in pairs if label != MISSING])
+
+
+def _conversations(folder: Path, names: Sequence[str], held_texts: set[str], more: Sequence[str] = ()) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Yield the emotion and the rows (situation and turns) of every conversation of which no text is among `held_texts`; `more` are further columns."""
+    for path in (folder / name for name in names):
+        conversations: dict[str, list[dict[str, str]]] = {}
+        for row in read_rows(path, ("Dialog_ID", "Actor", "Text", *more)):
+            conversations.setdefault(row["Dialog_ID"], []).append(row | {"Text": row["Text"].replace("_comma_", ",").strip()})
+        yield from ((path.stem, turns) for turns in conversations.values() if not any(plain_text(row["Text"]) in held_texts for row in turns))
+
+
+def _single_turns(pairs: Sequence[tuple[str, int]]) -> Examples:
+    labels = np.array([label for _, label in pairs], np.int64)
+    return Examples([[text] for text, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
 
 
 def read_self_labelled(folder: Path) -> Examples:
     """Read the dialogues that the authors' RoBERTa-sized classifier labelled with a confidence of at least 0.9 (EDOS, Section 3.3.2): a teacher's answers."""
-    with (folder / SELF_LABELLED).open(encoding="utf-8", newline="") as file:
-        pairs = [(split_turns(row["os_dialog"]), label_id(row["emotion"])) for row in csv.DictReader(file)]
+    pairs = [(split_turns(row["os_dialog"]), label_id(row["emotion"])) for row in read_rows(folder / SELF_LABELLED, ("os_dialog", "emotion"))]
     pairs = [(turns, label) for turns, label in pairs if turns and label != MISSING]
     labels = np.array([label for _, label in pairs], np.int64)
     return Examples([turns for turns, _ in pairs], [""] * len(pairs), labels, one_hot(labels))

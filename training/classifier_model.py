@@ -19,8 +19,8 @@ ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 
 
 def build_tokenizer(recipe: ClassifierRecipe) -> Any:  # noqa: ANN401 - transformers has no common type of tokenizers
-    """Return the backbone's tokenizer."""
-    return AutoTokenizer.from_pretrained(_backbone(recipe.base_model))
+    """Return the backbone's tokenizer, to which "[SEP]" in a text is text and not the end of a turn."""
+    return AutoTokenizer.from_pretrained(_backbone(recipe.base_model), split_special_tokens=True)
 
 
 def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) -> nn.Module:  # noqa: ANN401

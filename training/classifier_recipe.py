@@ -20,10 +20,11 @@ class ClassifierRecipe:
         split_seed: of the division into these parts.
         frequent_turns: weight of the hand-labelled frequent turns in the training part; 0 leaves them out.
         first_turns: weight of the opening turns of EmpatheticDialogues, labelled with their conversation's emotion; 0 leaves them out.
+        annotated: weight of the later turns of these conversations, labelled by the authors' classifier; 0 leaves them out.
         unagreed: weight of crowd dialogues on which no two workers agreed, with their three answers as target; 0 leaves them out.
         self_labelled: weight of the subtitle dialogues that the authors' classifier labelled with confidence; 0 leaves them out.
         replay: weight of the weak labeler's training texts beside the crowd's; 0 leaves them out.
-        replay_share: share of these texts that an epoch takes.
+        replay_share: share of the annotated and replayed texts that an epoch takes, another one each.
         workers_share: share of the three workers' answers in a target; the rest is the agreed label.
         distil: folders of trained classifiers whose mean probabilities become part of the targets.
         distil_share: their part.
@@ -58,6 +59,7 @@ class ClassifierRecipe:
     split_seed: int = 0
     frequent_turns: float = 2.0
     first_turns: float = 0.0
+    annotated: float = 0.0
     unagreed: float = 0.0
     self_labelled: float = 0.0
     replay: float = 0.0

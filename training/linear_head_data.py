@@ -5,7 +5,7 @@ import hashlib
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
 CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
+AGREED, WORKERS = "Agreed emotion (2/3 vote)", tuple(f"Worker {worker} answer" for worker in (1, 2, 3))
 WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
 CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
 MISSING = -1
@@ -66,23 +67,36 @@ def read_crowd(folder: Path, agreed: bool = True) -> Examples:
     With `agreed=False`, read instead the dialogues on which they did not, if an answer is one of the 41; the label is the first of these answers.
     """
     dialogues, names, labels, answers = [], [], [], []
-    with (folder / CROWD_FILES[0]).open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            label, turns = label_id(row["Agreed emotion (2/3 vote)"]), split_turns(row["Dialog"])
-            given = [label_id(row[f"Worker {worker} answer"]) for worker in (1, 2, 3)]
-            if not agreed:
-                label = MISSING if label != MISSING else next((answer for answer in given if answer != MISSING), MISSING)
-            if label != MISSING and turns:
-                dialogues.append(turns)
-                names.append(row["DialogID"])
-                labels.append(label)
-                answers.append(given)
+    for row in read_rows(folder / CROWD_FILES[0], ("DialogID", "Dialog", AGREED, *WORKERS)):
+        label, turns = label_id(row[AGREED]), split_turns(row["Dialog"])
+        given = [label_id(row[worker]) for worker in WORKERS]
+        if not agreed:
+            label = MISSING if label != MISSING else next((answer for answer in given if answer != MISSING), MISSING)
+        if label != MISSING and turns:
+            dialogues.append(turns)
+            names.append(row["DialogID"])
+            labels.append(label)
+            answers.append(given)
     votes = np.zeros((len(labels), len(LABELS)), dtype=np.float32)
     for row_number, given in enumerate(answers):
         for answer in given:
             if answer != MISSING:
                 votes[row_number, answer] += 1
     return Examples(dialogues, names, np.array(labels), votes / votes.sum(axis=1, keepdims=True))
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV file that must have these columns.
+
+    Raises:
+        ValueError: it has not.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, restval="")
+        there = reader.fieldnames or []
+        if missing := [column for column in columns if column not in there]:
+            raise ValueError(f"{path}: needs the columns {', '.join(columns)}; {', '.join(missing)} is not among its {', '.join(there) or 'none'}")
+        yield from reader
 
 
 def read_frequent(path: Path) -> Examples:

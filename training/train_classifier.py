@@ -33,6 +33,7 @@ from classifier_model import build_model, build_tokenizer, merge_adapters, param
 from classifier_recipe import ClassifierRecipe, read_recipe
 from classifier_results import Log, predict, publish, teach, write_results
 
+from edos_dataset.engines import available_cores
 from edos_dataset.labeling.metrics import cross_entropy, softmax
 from edos_dataset.recipes import RecipeError
 
@@ -57,6 +58,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--start", type=Path, help="folder of a trained classifier to start from, such as the weak labeler's")
     parser.add_argument("--cache", type=Path, help="folder that keeps embeddings for the next training")
     parser.add_argument("--checkpoint-every", type=int, default=200, help="updates between two checkpoints")
+    parser.add_argument("--threads", type=int, help="threads of a process (default: the processors, shared among the processes of this machine)")
     parser.add_argument("--processes", type=int, help="refuse to run with another number of processes")
     parser.add_argument("--push-to-hub", metavar="NAMESPACE/NAME", help="upload the finished folder as a model of the Hub")
     arguments = parser.parse_args()
@@ -66,13 +68,17 @@ def parse_arguments() -> argparse.Namespace:
         parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train anew")
     if arguments.start and not (arguments.start / "config.json").is_file():
         parser.error(f"--start {arguments.start} is no model folder: it has no config.json")
-    if arguments.checkpoint_every < 1:
-        parser.error(f"--checkpoint-every must be at least 1, got {arguments.checkpoint_every}")
+    for name in ("checkpoint_every", "threads"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     return arguments
 
 
 def start_processes(recipe: ClassifierRecipe, arguments: argparse.Namespace) -> Accelerator:
     """Join the other processes of this training, if there are any."""
+    # accelerate launch leaves every process one thread (OMP_NUM_THREADS=1), also the only one.
+    torch.set_num_threads(arguments.threads or max(1, available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
     # Several CPU processes are announced by this variable alone; a GPU, accelerate finds by itself.
     on_cpu = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
     accelerator = Accelerator(mixed_precision=recipe.precision, cpu=on_cpu, log_with="tensorboard", project_dir=str(arguments.out))

@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import shutil
 
 import numpy as np
 import pytest
@@ -211,16 +212,18 @@ def write_sources(folder, crowd, weak, conversations):
         csv.writer(file).writerows([HEADER, *crowd])
     with (folder / WEAK / "train.txt").open("a") as file:
         file.writelines(f"{line}\n" for line in weak)
-    (folder / "empathetic_dialogues" / "unannotated").mkdir(exist_ok=True)
-    for number, emotion in enumerate(EMOTIONS):
-        rows = [(name, "utterance", actor, text) for name, actor, text in conversations.get(number, [])]
-        with (folder / "empathetic_dialogues" / "unannotated" / f"{emotion}.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([("Dialog_ID", "Type", "Actor", "Text"), *rows])
+    columns = ("Dialog_ID", "Type", "Actor", "Text", "Label")
+    for kind, width in (("unannotated", 4), ("annotated", 5)):
+        (folder / "empathetic_dialogues" / kind).mkdir(exist_ok=True)
+        for number, emotion in enumerate(EMOTIONS):
+            rows = [(name, "situation" if actor == "none" else "utterance", actor, text, "Questioning") for name, actor, text in conversations.get(number, [])]
+            with (folder / "empathetic_dialogues" / kind / f"{emotion}.csv").open("w", newline="") as file:
+                csv.writer(file).writerows(row[:width] for row in (columns, *rows))
 
 
 def test_no_source_brings_a_held_out_text_into_the_training(sources):
     folder, held = sources
-    recipe = leaky(folder, first_turns=0.5, unagreed=0.25, replay=0.1, frequent_turns=2.0)
+    recipe = leaky(folder, first_turns=0.5, annotated=0.4, unagreed=0.25, replay=0.1, frequent_turns=2.0)
     data = load("classifier_data").load_data(recipe, folder, folder / "cache")
     assert held in [turns[-1] for turns in data.test.dialogues], "the further sources do not move the division"
     weight = {turns[-1]: float(weight) for part in (data.train, data.replay) for turns, weight in zip(part.dialogues, part.weights, strict=True)}
@@ -233,7 +236,11 @@ def test_no_source_brings_a_held_out_text_into_the_training(sources):
     assert weight["My cousin, who sings, won a prize."] == 0.5
     assert weight["The plumber never came."] == 0.25
     assert weight["Okay."] == 2.0
-    assert set(data.left_out) == {"frequent turns", "first turns", "dialogues without agreement", "texts of the weak labeler"}
+    automatic = {
+        turns[-1]: LABELS[label] for turns, label, share in zip(data.replay.dialogues, data.replay.labels, data.replay.weights, strict=True) if share > 0.3
+    }
+    assert automatic == {"I see.": "questioning", "Great!": "questioning"}, "the turns behind the opening, with the automatic label"
+    assert set(data.left_out) == {"frequent turns", "first turns", "annotated turns", "dialogues without agreement", "texts of the weak labeler"}
     assert [data.left_out[source] for source in ("frequent turns", "first turns", "dialogues without agreement")] == [len(frequent), 1, 1]
     assert data.left_out["texts of the weak labeler"] >= 3, "the text itself, the near one and the one in capitals"
 
@@ -248,6 +255,14 @@ def test_parts_share_no_text_and_unagreed_dialogues_keep_all_three_answers(sourc
     assert read.dialogues[1] == ["The plumber never came."] and LABELS[read.labels[1]] == ANSWERS[0].lower()
     assert sorted(LABELS[label].capitalize() for label in np.flatnonzero(read.targets[1])) == sorted(ANSWERS)
     assert read.targets[1].max() == pytest.approx(1 / 3)
+
+
+def test_a_file_without_a_needed_column_is_named(sources, tmp_path):
+    folder = tmp_path / "data"
+    shutil.copytree(sources[0], folder)
+    (folder / "empathetic_dialogues" / "annotated" / "afraid.csv").write_text("Dialog_ID,Type,Actor,Text\nc0,utterance,speaker,Oh!\n")
+    with pytest.raises(ValueError, match=r"afraid\.csv: needs the columns Dialog_ID, Actor, Text, Label; Label is not among its Dialog_ID, Type, Actor, Text"):
+        load("classifier_data").load_data(leaky(folder, annotated=1.0), folder, sources[0] / "cache")
 
 
 def test_frequent_turns_of_weight_zero_are_left_out(sources):
