@@ -196,7 +196,7 @@ def label(
     out: Annotated[Path, typer.Option(help="File of JSON lines, or folder, to write.", show_default=False)],
     model: Annotated[str, typer.Option(help=f"What labels: {_MODELS}.")] = "dialogue",
     device: Annotated[str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or one a GPU")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")] = None,
     top: Annotated[int, typer.Option(help="Most probable labels beside each turn, 1 to 41.")] = 3,
     batch_tokens: Annotated[int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")] = None,
     config: Annotated[str | None, typer.Option(help="Config of the folder.", show_default="the default one")] = None,
@@ -215,7 +215,8 @@ def label(
     with _explained():
         stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
         launched = "WORLD_SIZE" in os.environ
-        processes = workers or (available_cores() if stage.device == "cpu" and not launched else 1)
+        # Of two processes on a GPU, one reads, tokenises and writes while the other computes.
+        processes = workers or ((1 if launched else available_cores()) if stage.device == "cpu" else 2)
         with show.progress_bars(Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0")) as progress:
             done = label_dialogues(source, out, stage, config=config, workers=processes, progress=progress)
         if done:

@@ -28,8 +28,8 @@ from edos_dataset.pipeline import hash_json
 from edos_dataset.runs import Progress
 from edos_dataset.shards import FolderError, StageCount, digest, locked, read_record, read_shard, replacing, write_shard, write_text
 
-SHARD_TURNS = 5_000
-"""Turns a shard: the unit of work, of resuming and of memory."""
+CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
+"""Turns a shard, the unit of work, of resuming and of memory: some seconds of a core, so that a small file keeps all of them busy, or of a GPU."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def label(
     *,
     config: str | None = None,
     workers: int = 1,
-    shard_turns: int = SHARD_TURNS,
+    shard_turns: int | None = None,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any] | None:
     """Label every turn of dialogues, each with as much of its history as the model looks at.
@@ -79,7 +79,7 @@ def label(
         stage: the model and its parameters.
         config: the folder's config; by default the first of `schema.CONFIGS` that it has. "os", which has no labels, becomes "edos".
         workers: processes, of every process that a launcher started; their number does not change a byte.
-        shard_turns: turns a shard, or a dialogue more.
+        shard_turns: turns a shard, or a dialogue more; by default what suits the device.
         progress: called after each shard of this process's share.
 
     Returns:
@@ -97,6 +97,7 @@ def label(
     _check_out(source, out)
     if source.is_dir():
         source_config(source, config)
+    shard_turns = shard_turns or (CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS)
     stage.fingerprint()  # a model that cannot label says so before anything is written
     launch = Launch.join(stage.device)
     folder = out if source.is_dir() else out.with_name(f"{out.name}.parts")

@@ -198,7 +198,7 @@ class DialoguePipeline(TextClassificationPipeline):
     def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue."""
         tokenizer, config = cast(Any, self.tokenizer), self.model.config
-        turns = tokenizer(inputs["turns"], add_special_tokens=False)["input_ids"]
+        turns = tokenizer(inputs["turns"], add_special_tokens=False, split_special_tokens=True)["input_ids"]  # "[SEP]" in a turn is text
         ids = torch.tensor([sequence(turns, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)])
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 

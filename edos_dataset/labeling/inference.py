@@ -142,7 +142,7 @@ class TransformerLabeler:
         from transformers import AutoTokenizer
 
         with quiet():
-            return AutoTokenizer.from_pretrained(self.folder)
+            return AutoTokenizer.from_pretrained(self.folder, split_special_tokens=True)  # "[SEP]" in a turn is text, and does not end it
 
     @cached_property
     def _model(self) -> "PreTrainedModel":

@@ -79,6 +79,14 @@ def test_labels_are_those_of_the_pipeline_also_after_it_has_run(folder):
     assert np.allclose(found.max(axis=1), [result["score"] for result in expected], atol=1e-6)
 
 
+def test_a_separator_written_in_a_turn_does_not_end_it(folder):
+    turns = ["oh no !", "thank [SEP] you !"]
+    labeler = TransformerLabeler(folder / "dialogue")
+    assert [row.count(3) for row in labeler._sequences([turns])] == [1, 2]
+    pipe = pipeline("text-classification", model=str(folder / "dialogue"), trust_remote_code=True, device="cpu")
+    assert pipe(turns, top_k=1)[0]["score"] == pytest.approx(labeler.predict_proba([turns])[1].max(), abs=1e-6)
+
+
 def test_a_plain_model_reads_the_history_that_its_configuration_names(folder, tmp_path):
     config = json.loads((folder / "plain" / "config.json").read_text())
     shutil.copytree(folder / "plain", tmp_path / "joined")
