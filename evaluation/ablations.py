@@ -1,6 +1,6 @@
 """What each part of the dialogue classifier's training is worth: the same recipe without it, on the same test part.
 
-    python evaluation/ablations.py --recipe training/recipes/minilm/dialogue.yaml --start models/weak --data-dir "$EDOS_DATA_DIR" --epochs 2 \
+    python evaluation/ablations.py --recipe training/recipes/minilm/dialogue_agreed.yaml --start models/weak --data-dir "$EDOS_DATA_DIR" \
         --work build/ablations --out evaluation/ablations.json
 
 Every variant is a run of `training/train_classifier.py` with one setting changed; `--epochs` shortens all of them alike. The difference to the unchanged
@@ -26,8 +26,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "weights of the turns sum to 1": {"normalisation": "sum"},
     "mean pooling": {"pooling": "mean"},
     "no transfer from the weak labeler": {"start": None},
-    "agreed labels only": {"workers_share": 0.0, "unagreed": 0.0},
-    "no self-labelled dialogues": {"self_labelled": 0.0},
+    "half of the target the workers' answers": {"workers_share": 0.5},
+    "and the dialogues without agreement": {"workers_share": 0.5, "unagreed": 0.5},
+    "and the authors' self-labelled dialogues": {"workers_share": 0.5, "unagreed": 0.5, "self_labelled": 0.5},
     "no averaged weights": {"averaging": 0.0},
     "no label smoothing": {"label_smoothing": 0.0},
     "weak labeler's texts replayed": {"replay": 0.3},
