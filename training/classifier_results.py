@@ -135,6 +135,13 @@ def write_results(
     accelerator.print(f"test ({metrics['examples']} examples): {scores}, 95 % intervals {metrics['intervals']}")
 
 
+TAUGHT = (
+    "The automatic labels of EmpatheticDialogues' later turns, from which it learned, are those of the authors' classifier, which had been trained on the "
+    "texts that the weak labeler is tested on. Turns of those texts' conversations were left out, but the teacher was not: the test figures of the weak "
+    "labeler may be a little too good."
+)
+
+
 def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how the model was made: data with their hashes, also of the model that it started from, recipe, seed, machine, versions."""
     backbone = re.sub(r"[^a-z0-9]+", "-", recipe.base_model.split("/")[-1].lower())
@@ -153,6 +160,7 @@ def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, argume
         "data": rows,
         "split": {"train": len(data.train), "replay": len(data.replay), "validation": len(data.validation), "test": len(data.test)},
         "near_duplicates_removed": data.left_out,
+        "limitations": [*([TAUGHT] if recipe.annotated else []), *started.get("limitations", [])],
         "temperature": temperature,
         "seed": recipe.seed,
         "recipe": asdict(recipe),
