@@ -33,6 +33,11 @@ DEFAULT_ON_HUB = f"sentence-transformers/{DEFAULT_MODEL}"
 
 WIDGET = ("I can't believe you did this for me, thank you so much!", "What time does the train leave?", "I miss the summers at my grandmother's house.")
 PACKAGES = ("torch", "transformers", "accelerate", "numpy")
+TAUGHT = (
+    "The automatic labels of EmpatheticDialogues' later turns, from which it learned, are those of the authors' classifier, which had been trained on the "
+    "texts that the weak labeler is tested on. Turns of those texts' conversations were left out, but the teacher was not: the test figures of the weak "
+    "labeler may be a little too good."
+)
 
 
 class Log:
@@ -133,13 +138,6 @@ def write_results(
     os.replace(out / "metrics.json.tmp", out / "metrics.json")
     scores = {name: metrics[name] for name in ("accuracy", "macro_f1", "top_3_accuracy", "ece")}
     accelerator.print(f"test ({metrics['examples']} examples): {scores}, 95 % intervals {metrics['intervals']}")
-
-
-TAUGHT = (
-    "The automatic labels of EmpatheticDialogues' later turns, from which it learned, are those of the authors' classifier, which had been trained on the "
-    "texts that the weak labeler is tested on. Turns of those texts' conversations were left out, but the teacher was not: the test figures of the weak "
-    "labeler may be a little too good."
-)
 
 
 def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, arguments: argparse.Namespace) -> dict[str, Any]:
