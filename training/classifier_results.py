@@ -90,13 +90,13 @@ def predict(model: torch.nn.Module, inputs: Sequence[list[int]], budget: int, pa
 def teach(data: Data, recipe: ClassifierRecipe, tokenizer: Any, accelerator: Accelerator) -> Data:  # noqa: ANN401
     """Return the data with the mean calibrated probabilities of the recipe's teachers mixed into the training targets."""
     parts = []
+    teachers = [AutoModelForSequenceClassification.from_pretrained(folder).to(accelerator.device) for folder in recipe.distil]
     for part in (data.train, data.replay):
-        inputs = token_ids(recipe, tokenizer, part.dialogues)
-        probabilities = []
-        for folder in recipe.distil:
-            teacher = AutoModelForSequenceClassification.from_pretrained(folder).to(accelerator.device)
-            probabilities.append(softmax(predict(teacher, inputs, recipe.micro_tokens, tokenizer.pad_token_id, accelerator)))
-        parts.append(mix_in(part, np.mean(probabilities, axis=0), recipe.distil_share) if len(part) else part)
+        if len(part):
+            inputs = token_ids(recipe, tokenizer, part.dialogues)
+            answers = [softmax(predict(teacher, inputs, recipe.micro_tokens, tokenizer.pad_token_id, accelerator)) for teacher in teachers]
+            part = mix_in(part, np.mean(answers, axis=0), recipe.distil_share)
+        parts.append(part)
     return replace(data, train=parts[0], replay=parts[1])
 
 

@@ -71,7 +71,7 @@ def write_recipe(path, **settings):
 
 def arguments(recipe, data, out, *more):
     """Return the script's arguments."""
-    return ["--recipe", str(recipe), "--data-dir", str(data), "--out", str(out), *map(str, more)]
+    return ["--recipe", str(recipe), "--data-dir", str(data), "--out", str(out), "--threads", "1", *map(str, more)]
 
 
 def run_here(*values):

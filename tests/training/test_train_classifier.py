@@ -211,3 +211,18 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(place, tmp_path, caps
     said = capsys.readouterr().err if stop.value.code == 2 else stop.value.code
     assert re.search(message, said), said
     assert "out" in change or not (out / "model.safetensors").exists()
+
+
+def test_a_teachers_probabilities_become_the_targets(place):
+    from accelerate import Accelerator
+
+    from edos_dataset.labeling.inference import TransformerLabeler
+
+    folder = finished(place, "dropout")
+    settings = {"base_model": str(place.folder / "backbone"), "task": "weak", "distil": [str(folder)], "distil_share": 0.75}
+    recipe = load("classifier_recipe").read_recipe(write_recipe(place.folder / "student.yaml", **settings))
+    data = load("classifier_data").load_data(recipe, place.data, place.folder / "cache")
+    taught = load("classifier_results").teach(data, recipe, load("classifier_model").build_tokenizer(recipe), Accelerator(cpu=True))
+    answers = TransformerLabeler(folder).predict_proba(data.train.dialogues)
+    assert np.abs(taught.train.targets - 0.75 * answers - 0.25 * data.train.targets).max() < 1e-5
+    assert len(taught.replay) == 0
