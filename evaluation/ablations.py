@@ -23,6 +23,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "as in the recipe": {},
     "no history": {"context": 0},
     "no decay": {"decay": 1.0},
+    "a steeper decay": {"decay": 0.25},
     "weights of the turns sum to 1": {"normalisation": "sum"},
     "mean pooling": {"pooling": "mean"},
     "no transfer from the weak labeler": {"start": None},
