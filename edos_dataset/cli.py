@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from edos_dataset import __version__
+from edos_dataset.crowd.cli import commands as crowd_commands
 from edos_dataset.engines import WorkerDied
 
 app = typer.Typer(
@@ -266,3 +267,6 @@ def sample(folder: Annotated[Path, typer.Argument(help="Folder to write.", show_
         with as_file(files("edos_dataset") / "sample" / "films") as films:
             copytree(films, folder, dirs_exist_ok=True)
         typer.echo(f"{sum(path.is_file() for path in folder.rglob('*'))} files in {folder}; next: edos curate {folder} --out edos")
+
+
+app.add_typer(crowd_commands(_explained()), name="crowd")

@@ -4,25 +4,19 @@ import csv
 import hashlib
 import re
 import sys
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import yaml
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from edos_dataset.crowd.splits import Bools, Ints, link, plain_text, share_out, split_turns
 from edos_dataset.labeling.encoder import Encoder
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labels import LABEL_IDS, LABELS, parse_label
-from edos_dataset.sources.detokenize import detokenize
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
 CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
 AGREED, WORKERS = "Agreed emotion (2/3 vote)", tuple(f"Worker {worker} answer" for worker in (1, 2, 3))
@@ -111,17 +105,6 @@ def label_id(answer: str) -> int:
     return LABEL_IDS.get(answer.replace(" (Other)", "").strip().lower(), MISSING)
 
 
-def split_turns(dialogue: str) -> list[str]:
-    """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes, detokenised."""
-    lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
-    return [turn for turn in detokenize([line for line in lines if line]) if turn]
-
-
-def plain_text(text: str) -> str:
-    """Return the words of a text, lower-cased, one blank between them."""
-    return " ".join(re.findall(r"\w+", text.lower()))
-
-
 def one_hot(labels: Ints) -> Floats:
     """Return labels as rows of probabilities."""
     return np.eye(len(LABELS), dtype=np.float32)[labels]
@@ -149,28 +132,5 @@ def split(examples: Examples, vectors: Floats, pinned: Bools, recipe: dict[str, 
     Examples stay together if they have the same name or last turn (letters and digits, lower-cased), or if the embeddings of their last turns are near.
     What belongs with a pinned example is in the training part.
     """
-    first: dict[str, int] = {}
-    links: list[tuple[int, int]] = []
-    for row, (turns, name) in enumerate(zip(examples.dialogues, examples.names, strict=True)):
-        keys = ["text " + plain_text(turns[-1])] + (["name " + name] if name else [])
-        links += [(row, first.setdefault(key, row)) for key in keys]
-    for start in range(0, len(vectors), 2048):
-        rows, others = np.nonzero(vectors[start : start + 2048] @ vectors.T >= recipe["near_duplicate"])
-        links += zip((rows + start).tolist(), others.tolist(), strict=True)
-    graph = coo_array((np.ones(len(links)), tuple(np.array(links).T)), shape=(len(vectors), len(vectors)))
-    members: dict[int, list[int]] = defaultdict(list)
-    for row, group in enumerate(connected_components(graph)[1].tolist()):
-        members[group].append(row)
-    by_label: dict[int, list[list[int]]] = defaultdict(list)
-    for rows_of_group in (rows for rows in members.values() if not pinned[rows].any()):
-        by_label[Counter(examples.labels[rows_of_group].tolist()).most_common(1)[0][0]].append(rows_of_group)
-    generator = np.random.default_rng(recipe["seed"])
-    ends = np.cumsum(recipe["shares"])
-    parts = np.zeros(len(vectors), dtype=np.int64)
-    for label in sorted(by_label):
-        total, done = sum(map(len, by_label[label])), 0
-        for choice in generator.permutation(len(by_label[label])):
-            group_rows = by_label[label][choice]
-            parts[group_rows] = min(int(np.searchsorted(ends, done / total, side="right")), 2)
-            done += len(group_rows)
-    return parts
+    keys = [["text " + plain_text(turns[-1])] + (["name " + name] if name else []) for turns, name in zip(examples.dialogues, examples.names, strict=True)]
+    return share_out(link(keys, vectors, recipe["near_duplicate"]), examples.labels, recipe["shares"], recipe["seed"], pinned)

@@ -1,0 +1,186 @@
+"""One label out of many answers: majority with a tie policy, Dawid–Skene, MACE, and soft labels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.names import MISSING, read_answer
+from edos_dataset.crowd.splits import Ints
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labels import LABELS
+
+Method = Literal["majority", "dawid-skene", "mace"]
+Ties = Literal["abstain", "first", "random", "soft"]
+Repeats = Literal["pool", "own"]
+Outside = Literal["own", "other", "missing"]
+METHODS: tuple[Method, ...] = get_args(Method)
+TIES: tuple[Ties, ...] = get_args(Ties)
+REPEATS: tuple[Repeats, ...] = get_args(Repeats)
+OUTSIDE: tuple[Outside, ...] = get_args(Outside)
+_ALMOST = 1e-9  # probabilities that differ by less are equal
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What aggregation found.
+
+    Attributes:
+        labels: [tasks] label ids, MISSING where there is none.
+        soft: float32 [tasks, 41], probabilities of the labels; a row of zeros where no answer is one of the 41.
+    """
+
+    labels: Ints
+    soft: Floats
+
+
+def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Raise a ValueError if an option's value is not one of those known."""
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}: expected one of {', '.join(known)}")
+
+
+def categorise(answers: Answers, outside: Outside = "own") -> tuple[Ints, list[str]]:
+    """Return the category of each answer, [answers], and the categories' names; the first 41 are the labels, in their order.
+
+    Args:
+        answers: the table.
+        outside: what an answer that is none of the 41 is: "own", a category for each normalised text; "other", one category for all; "missing", no answer,
+            which has the category MISSING.
+    """
+    check_choice("outside", outside, OUTSIDE)
+    names = {name: label for label, name in enumerate(LABELS)}
+    found = []
+    for given in answers.given:
+        read = read_answer(given)
+        if read.label == MISSING and outside != "missing":
+            found.append(names.setdefault(f"outside: {read.text if outside == 'own' else 'any'}", len(names)))
+        else:
+            found.append(read.label)
+    return np.array(found, dtype=np.int64), list(names)
+
+
+def count_answers(answers: Answers, outside: Outside = "own") -> Ints:
+    """Return how many answers each task has in each category of `categorise`, [tasks, categories]."""
+    found, names = categorise(answers, outside)
+    there, size = found != MISSING, len(names)
+    cells = np.array(answers.task, dtype=np.int64)[there] * size + found[there]
+    return np.bincount(cells, minlength=len(answers.tasks) * size).reshape(-1, size).astype(np.int64)
+
+
+def winners(counts: Ints, least_votes: int = 2) -> Ints:
+    """Return the category that has the most answers, alone, and at least `least_votes`, [tasks]; MISSING where none has."""
+    most = counts.max(axis=1)
+    alone = (counts == most[:, None]).sum(axis=1) == 1
+    return np.where(alone & (most >= least_votes), counts.argmax(axis=1), MISSING)
+
+
+def pool_texts(answers: Answers) -> Answers:
+    """Return the answers with tasks of equal words made one, called after the first: people answered the same question, whoever asked it again.
+
+    In a task the same worker may then come more than once. Memory: as the answers.
+    """
+    first: dict[str, int] = {}
+    row_of = []
+    kept: list[int] = []
+    for row, key in enumerate(answers.keys):
+        if key not in first:
+            first[key] = len(kept)
+            kept.append(row)
+        row_of.append(first[key])
+    order = sorted(range(len(answers.task)), key=lambda place: row_of[answers.task[place]])
+    return Answers(
+        tasks=[answers.tasks[row] for row in kept],
+        names=[answers.names[row] for row in kept],
+        dialogues=[answers.dialogues[row] for row in kept],
+        task=[row_of[answers.task[place]] for place in order],
+        worker=[answers.worker[place] for place in order],
+        given=[answers.given[place] for place in order],
+        left_out=dict(answers.left_out),
+    )
+
+
+def aggregate(answers: Answers, method: Method = "majority", ties: Ties = "abstain", least_votes: int = 2, seed: int = 0) -> Labels:
+    """Return one label a task.
+
+    An answer that is none of the 41 votes like any other, so that it can win or break a majority; then the task has no label. The models leave it out.
+
+    Args:
+        answers: the table; `pool_texts` makes equal texts one task.
+        method: "majority"; "dawid-skene" (Dawid & Skene, 1979) or "mace" (Hovy et al., 2013), by crowd-kit, which weigh workers by how they agree.
+        ties: what happens where no category wins, or two labels are equally probable: "abstain", no label; "first", the answer among the best that came
+            first; "random", one of them drawn by `seed`; "soft", no label, but `make_seed` keeps the task for its soft label.
+        least_votes: answers that a majority needs.
+        seed: of the drawing, and of MACE's starts.
+
+    Raises:
+        ValueError: the method or the policy is unknown.
+        ModuleNotFoundError: the method needs crowd-kit, which is not installed.
+    """
+    check_choice("method", method, METHODS)
+    check_choice("ties", ties, TIES)
+    soft = _shares(answers) if method == "majority" else _fitted(answers, method, seed)
+    if method == "majority":
+        counts = count_answers(answers)
+        labels = winners(counts, least_votes)
+        best = counts == counts.max(axis=1, keepdims=True)
+        best[:, len(LABELS) :] = False
+        open_tasks = np.flatnonzero(labels == MISSING)
+        labels[labels >= len(LABELS)] = MISSING
+    else:
+        best = (soft >= soft.max(axis=1, keepdims=True) - _ALMOST) & (soft > 0)
+        labels = np.where(best.sum(axis=1) == 1, best.argmax(axis=1), MISSING)
+        open_tasks = np.flatnonzero(labels == MISSING)
+    if ties in ("first", "random"):
+        _settle(labels, best[:, : len(LABELS)], open_tasks, answers, np.random.default_rng(seed) if ties == "random" else None)
+    return Labels(labels, soft)
+
+
+def _settle(labels: Ints, best: npt.NDArray[np.bool_], open_tasks: Ints, answers: Answers, generator: np.random.Generator | None) -> None:
+    """Give each of some tasks one of its best labels, drawn by the generator, or the one that was answered first."""
+    given: dict[int, list[int]] = {}
+    for task, label in zip(answers.task, answers.label.tolist(), strict=True):
+        given.setdefault(task, []).append(label)
+    for task in open_tasks.tolist():
+        candidates = [label for label in dict.fromkeys(given.get(task, [])) if label != MISSING and best[task, label]]
+        if candidates:
+            labels[task] = candidates[0] if generator is None else generator.choice(sorted(candidates))
+
+
+def _shares(answers: Answers) -> Floats:
+    """Return the shares of the 41 labels among each task's answers, [tasks, 41]."""
+    votes = count_answers(answers, "missing").astype(np.float32)
+    shares: Floats = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    return shares
+
+
+def _fitted(answers: Answers, method: Method, seed: int) -> Floats:
+    """Return the probabilities that a model of crowd-kit finds, [tasks, 41]."""
+    try:
+        from crowdkit.aggregation import MACE, DawidSkene
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f'the method {method!r} needs crowd-kit: pip install "edos-dataset[crowd]"') from error
+    labels = answers.label
+    there = np.flatnonzero(labels != MISSING)
+    table = pa.table({"task": np.array(answers.task)[there], "worker": np.array(answers.worker)[there], "label": labels[there]}).to_pandas()
+    model: Any = DawidSkene(n_iter=100) if method == "dawid-skene" else MACE(random_state=seed)
+    with _same_generator():
+        found = model.fit_predict_proba(table)
+    soft = np.zeros((len(answers.tasks), len(LABELS)), dtype=np.float32)
+    soft[np.ix_(found.index.to_numpy(), found.columns.to_numpy())] = found.to_numpy()
+    return soft
+
+
+@contextmanager
+def _same_generator() -> Iterator[None]:
+    """Leave NumPy's global generator as it was: crowd-kit seeds and uses it."""
+    state = np.random.get_state()
+    try:
+        yield
+    finally:
+        np.random.set_state(state)

@@ -1,0 +1,76 @@
+"""The README of a seed: rendered from what was counted, never typed."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from edos_dataset.schema import SPLITS
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+_FLAWS = """\
+- **The label is of the last turn**, by few people: where they disagree it is absent, and where they agree they may be wrong. `answers` has all that was said.
+- **A worker may be a column.** In the EDOS authors' file the workers are anonymous; "1", "2" and "3" are columns, not persons.
+- **Models of this package were trained on a split of their own.** To measure one of them on this test split, train it on this training split.
+- **Licence.** This folder carries none of its own. The EDOS authors publish their crowd labels under CC BY 4.0; the dialogues are subtitles, under their
+  studios' copyright: don't publish the text unless you may."""
+
+
+def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> str:
+    """Return the README of a seed's folder.
+
+    Args:
+        config: name of the config.
+        columns: its features.
+        counts: as of `make_seed`.
+    """
+    files = [{"split": split, "path": f"{config}/{split}-*"} for split in SPLITS]
+    metadata = {
+        "language": ["en"],
+        "license": "other",
+        "license_name": "subtitle-text-is-copyrighted",
+        "pretty_name": "EDOS crowd seed",
+        "task_categories": ["text-classification"],
+        "tags": ["dialogue", "emotion", "empathy", "crowdsourcing"],
+        "configs": [{"config_name": config, "data_files": files, "default": True}],
+        "dataset_info": [{"config_name": config, "features": columns._to_yaml_list()}],
+    }
+    sections = [
+        f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---",
+        "# Dialogues labelled by people",
+        "## Know its flaws first\n\n" + _FLAWS,
+        f'## Load\n\n```python\nfrom datasets import load_dataset\n\nload_dataset("FOLDER", "{config}")\n```',
+        "## How it was made\n\n" + _making(counts),
+        "## How far people agreed\n\n" + _agreement(counts["agreement"]),
+        "## Labels\n\n" + _labels(counts["by_label"]),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _making(counts: Mapping[str, Any]) -> str:
+    rules = counts["rules"]
+    splits = ", ".join(f"{split} {count:,}" for split, count in counts["splits"].items())
+    return (
+        f"{counts['answers']:,} answers to {counts['tasks']:,} tasks, {counts['texts']:,} after tasks of equal words were "
+        f"{'made one' if rules['repeats'] == 'pool' else 'left to themselves'}. Label by {rules['method']}, ties: {rules['ties']}, at least "
+        f"{rules['least_votes']} votes: {counts['labelled']:,} have a label, {counts['unlabelled']:,} have none.\n\n"
+        f"Splits: {splits}. Dialogues of one source dialogue, with equal last turns, or with last turns of a cosine of at least {rules['near']} by "
+        f"{rules['model']} are in one split: {counts['groups']:,} groups, the largest of {counts['largest_group']:,}."
+    )
+
+
+def _agreement(agreement: Mapping[str, Any] | None) -> str:
+    if agreement is None:
+        return "No task has two answers."
+    lines = ["| measure | value | 95 % interval |", "|---|---|---|"]
+    for name in (name for name in agreement if not name.endswith("_interval")):
+        low, high = agreement[f"{name}_interval"]
+        lines.append(f"| {name.replace('_', ' ')} | {agreement[name]} | {low} to {high} |")
+    return "\n".join(lines)
+
+
+def _labels(by_label: Mapping[str, Mapping[str, int]]) -> str:
+    lines = [f"| label | {' | '.join(SPLITS)} |", "|---|" + "---|" * len(SPLITS)]
+    return "\n".join(lines + [f"| {label} | {' | '.join(f'{row[split]:,}' for split in SPLITS)} |" for label, row in by_label.items()])

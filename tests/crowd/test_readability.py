@@ -1,0 +1,111 @@
+"""Readability by hand, and the choice of dialogues from a run made for it."""
+
+import json
+import math
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from edos_dataset.crowd.readability import Readability, select_tasks, token_frequencies
+from edos_dataset.labels import LABEL_IDS
+from edos_dataset.schema import published
+from edos_dataset.shards import FolderError
+
+SAD, ANGRY = LABEL_IDS["sad"], LABEL_IDS["angry"]
+
+
+def write_run(folder, dialogues, reverse=False):
+    """Write a run of dialogues, id → list of (text, label, confidence), over two splits."""
+    for config in ("os", "edos_initial"):
+        rows = []
+        for dialogue_id, turns in dialogues.items():
+            record = {"dialogue_id": dialogue_id, "document_id": "f", "language": "en", "source": None, "turns": []}
+            for text, label, confidence in turns:
+                turn = {"text": text, "start": None, "end": None, "sentence_ids": []}
+                if config != "os":
+                    top = [{"label": (label + step) % 41, "probability": confidence / (step + 1)} for step in range(3)]
+                    turn |= {"label": label, "confidence": confidence, "top": top, "label_source": "toy"}
+                record["turns"].append(turn)
+            rows.append(record)
+        rows = rows[::-1] if reverse else rows
+        (folder / config).mkdir(parents=True)
+        for split, part in (("train", rows[::2]), ("test", rows[1::2])):
+            pq.write_table(pa.Table.from_pylist(part, published(config)), folder / config / f"{split}-00000-of-00001.parquet")
+    (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}, "edos_initial": {}}}))
+    return folder
+
+
+def test_frequencies_are_shares_of_all_tokens(tmp_path):
+    run = write_run(tmp_path, {"a": [("No, no!", SAD, 0.5)], "b": [("Oh no.", SAD, 0.5)]})
+    assert token_frequencies(run) == pytest.approx({"no": 3 / 7, ",": 1 / 7, "!": 1 / 7, "oh": 1 / 7, ".": 1 / 7})
+
+
+def test_score_by_hand():
+    readability = Readability({"no": 0.5, "!": 0.25}, alpha=7, weight=0.1)
+    # Tokens: no no ! oh; words: no no oh.
+    f, d, score = readability.score(["No no!", "Oh"])
+    assert (f, d) == (pytest.approx(1.25 / (7 + 4)), pytest.approx(2 / 3))
+    assert score == pytest.approx(1.25 / 11 + 0.1 * 2 / 3)
+    assert Readability({}).alpha == 87 and Readability({}).weight == 0.04
+    assert readability.score(["..."]) == (0, 0, 0)
+
+
+def test_what_the_paper_wants_of_the_score():
+    """Rare words make a dialogue hard; so does repetition, which f alone would reward."""
+    frequent = {"you": 0.03, "know": 0.01, "him": 0.01, "well": 0.005}
+    readability = Readability(frequent)
+    assert readability.score(["You know him well"])[2] > readability.score(["Thou gnarly quixotic fjord"])[2]
+    repeated, plain = readability.score(["you you you you"]), readability.score(["you know him well"])
+    assert repeated[0] > plain[0] and repeated[2] < plain[2]
+
+
+def dialogues():
+    return {
+        "a#1": [("You know it.", SAD, 0.95), ("You know him well.", SAD, 0.91), ("Perhaps.", ANGRY, 0.89)],
+        "b#1": [("You!", ANGRY, 0.99)],
+        "c#1": [("you", ANGRY, 0.9)],
+        "d#1": [("Zounds, gadzooks, zounds!", ANGRY, 1.0)],
+        "e#1": [("You know what you know.", SAD, 0.2)],
+    }
+
+
+def test_turns_above_the_confidence_come_with_their_history_once_a_dialogue_and_text(tmp_path):
+    tasks = select_tasks(write_run(tmp_path, dialogues()), per_label=5)
+    assert [(task["task"], task["label"]) for task in tasks if task["label"] == "angry"] == [("b#1@1", "angry"), ("d#1@1", "angry")]
+    sad = [task for task in tasks if task["label"] == "sad"]
+    assert len(sad) == 1 and sad[0]["dialogue_id"] == "a#1"
+    assert sad[0]["turns"] == [text for text, *_ in dialogues()["a#1"]][: int(sad[0]["task"].split("@")[1])]
+    assert sad[0]["top"][0] == "sad" and len(sad[0]["top"]) == 3
+    assert all(task["score"] == pytest.approx(task["f"] + 0.04 * task["d"]) for task in tasks)
+    assert len(select_tasks(tmp_path, per_label=5, confidence=0.95)) == 3
+
+
+def test_the_border_of_the_confidence_belongs_to_it(tmp_path):
+    run = write_run(tmp_path, {"c#1": [("you", ANGRY, 0.9)]})
+    assert len(select_tasks(run)) == 1  # stored as float32, 0.9 is 0.89999998
+
+
+def test_the_choice_does_not_depend_on_the_order(tmp_path):
+    many = {f"m#{number}": [(f"{'you ' * (number % 7 + 1)}w{number % 40}", SAD if number % 3 else ANGRY, 0.95)] for number in range(120)}
+    first, second = (select_tasks(write_run(tmp_path / name, many, reverse), per_label=4) for name, reverse in (("a", False), ("b", True)))
+    assert len(first) == 8
+    for task, other in zip(first, second, strict=True):
+        assert math.isclose(task.pop("score"), other.pop("score")) and math.isclose(task.pop("f"), other.pop("f")) and task == other
+
+
+@pytest.mark.parametrize(("options", "message"), [({"per_label": 0}, "at least 1"), ({"confidence": 1.5}, "from 0 to 1")])
+def test_parameters_out_of_range(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        select_tasks(tmp_path, **options)
+
+
+def test_runs_without_labels(tmp_path):
+    with pytest.raises(FolderError, match="manifest.json"):
+        select_tasks(tmp_path)
+    run = write_run(tmp_path, dialogues())
+    with pytest.raises(FolderError, match="'os' .* has no labels: give a run"):
+        select_tasks(run, config="os")
+    (run / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}}}))
+    with pytest.raises(FolderError, match="no config 'edos_initial'; it has os"):
+        select_tasks(run)
