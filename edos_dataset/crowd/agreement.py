@@ -56,7 +56,8 @@ def _columns(counts: Ints) -> Array:
     total = counts.sum(axis=1)
     same = (counts**2).sum(axis=1)
     shares = (same - total) / (total * (total - 1))
-    return np.column_stack([np.ones(len(counts)), shares, (total**2 - same) / (total - 1), counts])
+    columns: Array = np.column_stack([np.ones(len(counts)), shares, (total**2 - same) / (total - 1), counts])
+    return columns
 
 
 def _measures(sums: Array) -> dict[str, Array]:
