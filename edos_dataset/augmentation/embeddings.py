@@ -1,0 +1,145 @@
+"""Vectors of turns and of dialogues, kept as float16 shards.
+
+A dialogue's vector is the mean of its turns' embeddings, where each turn weighs half as much as the one after it (EDOS, Section 3.3: 4/7, 2/7, 1/7 for three
+turns), brought to length 1. The authors' code takes the weights as powers of two in 64-bit integers, which overflow at 64 turns; here they are 2^-age, for
+any number of turns.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.sparse import csr_array
+
+from edos_dataset.labeling.annotate import embeddings_of
+from edos_dataset.labeling.encoder import Encoder, limit_threads
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.schema import unnest
+from edos_dataset.shards import ShardRecord, digest, read_record, replacing, write_record
+
+Halves = npt.NDArray[np.float16]
+Offsets = npt.NDArray[np.integer[Any]]
+HALF = 0.5
+_VERSION = 1  # of the arithmetic below: another one makes the shards of dialogues stale
+
+
+def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) -> Floats:
+    """Return the mean of each dialogue's embeddings, the newest turn heaviest, float32 [dialogues, dim].
+
+    The weights are decay^age, 1 for the last turn, divided by their sum over the turns that are there.
+
+    Args:
+        embeddings: float32 [turns, dim], the turns of all dialogues one behind the other, oldest first.
+        offsets: [dialogues + 1], rising from 0 to the number of turns.
+        decay: weight of a turn as a share of that of the next one, above 0 (nearly only the last turn counts) to 1 (all count alike).
+
+    Raises:
+        ValueError: the decay is out of range, the offsets do not cover the turns, or a dialogue has no turn.
+    """
+    if not 0 < decay <= 1:
+        raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
+    lengths = np.diff(offsets)
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(embeddings) or (lengths < 0).any():
+        raise ValueError(f"offsets must rise from 0 to the number of turns, {len(embeddings)}, got {np.asarray(offsets).tolist()[:8]} ...")
+    if not lengths.all():
+        raise ValueError(f"dialogue {int(np.argmin(lengths))} has no turns, and so no vector: leave it out")
+    ages = np.repeat(offsets[1:] - 1, lengths) - np.arange(len(embeddings))
+    weights = decay ** ages.astype(np.float64)  # the oldest turns of a long dialogue weigh 0
+    sums = np.add.reduceat(weights, offsets[:-1]) if len(lengths) else np.zeros(0)
+    weights = (weights / np.repeat(sums, lengths)).astype(np.float32)
+    means: Floats = csr_array((weights, np.arange(len(weights)), offsets), shape=(len(lengths), len(weights))) @ np.asarray(embeddings, np.float32)
+    return means
+
+
+def unit(vectors: npt.NDArray[np.floating[Any]]) -> Floats:
+    """Return the vectors [n, dim] at length 1, float32; a vector of zeros stays one."""
+    vectors = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Floats = vectors / np.where(lengths == 0, np.float32(1), lengths)
+    return scaled
+
+
+@dataclass(frozen=True)
+class VectorStore:
+    """A folder of float16 vectors, each shard made once for a list of texts and an encoder, and mapped into memory whenever the same come again.
+
+    A shard is a .npy file with a record that holds its digest; one that is damaged, or that another encoder made, is made again. Files are whole or absent,
+    so several processes, one a device, may fill one folder: give each its own pieces of the corpus. On a CPU a process encodes in one thread, so that the
+    vectors do not depend on how many share the machine. A call holds the embeddings of its list in memory (3 KB a turn for 384 dimensions): call it for
+    pieces of some 10,000 dialogues.
+
+    Attributes:
+        folder: where the shards lie; made at the first one.
+        encoder: any SentenceTransformer, on any device.
+    """
+
+    folder: Path
+    encoder: Encoder
+
+    def turns(self, texts: Sequence[str]) -> Halves:
+        """Return the embeddings of turns, a read-only memory map [len(texts), dim], as the encoder leaves them."""
+        return self._kept("turns", _content(texts), lambda: self._encode(texts))
+
+    def dialogues(self, dialogues: Sequence[Sequence[str]]) -> Halves:
+        """Return the vectors of dialogues, a read-only memory map [len(dialogues), dim] of rows of length 1; their turns' embeddings are kept too.
+
+        Args:
+            dialogues: turns of each dialogue, oldest first.
+
+        Raises:
+            ValueError: a dialogue has no turns.
+        """
+        texts = list(chain.from_iterable(dialogues))
+        return self._dialogues(texts, np.cumsum([0, *map(len, dialogues)]), lambda: self.turns(texts))
+
+    def of_table(self, table: pa.Table, embedded_by: str = "") -> Halves:
+        """Return the vectors of the dialogues of a table with a column `turns`, as `dialogues` does.
+
+        Args:
+            table: DIALOGUES, ENCODED or LABELLED, or a published config.
+            embedded_by: identity of the encoder that filled the column `embeddings`. If it is this store's encoder, the embeddings are taken from there; else,
+                or where the column is absent or has nulls, the turns are encoded.
+        """
+        turns, offsets = unnest(table, "turns")
+        texts = turns.field("text").to_pylist()
+        there = embedded_by == self.encoder.identity and "embeddings" in table.column_names and not table["embeddings"].null_count
+        return self._dialogues(texts, offsets, lambda: embeddings_of(table) if there else self.turns(texts))
+
+    def _dialogues(self, texts: Sequence[str], offsets: Offsets, embeddings: Callable[[], npt.NDArray[Any]]) -> Halves:
+        content = f"{_content(texts)} {hashlib.sha256(offsets.astype('<i8').tobytes()).hexdigest()} {_VERSION}"
+        return self._kept("dialogues", content, lambda: unit(decaying_means(np.asarray(embeddings(), np.float32), offsets)))
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        with limit_threads(1):
+            return self.encoder.encode(texts)
+
+    def _kept(self, kind: str, content: str, make: Callable[[], Floats]) -> Halves:
+        """Return the shard of a content, from its file where that is whole."""
+        key = hashlib.sha256(f"{kind} {self.encoder.identity} {content}".encode()).hexdigest()
+        path = self.folder / f"{kind}-{key[:16]}.npy"
+        record = read_record(path)
+        if record is None or record.key != key:
+            vectors = make().astype(np.float16)
+            with replacing(path) as temporary:
+                with temporary.open("wb") as file:
+                    np.save(file, vectors)
+                sha256, size = digest(temporary), temporary.stat().st_size
+            write_record(path, ShardRecord(key, sha256, size, len(vectors), []))
+        kept: Halves = np.load(path, mmap_mode="r")
+        return kept
+
+
+def _content(texts: Sequence[str]) -> str:
+    """Return a digest of texts in their order; where one ends and the next begins goes in too."""
+    sha256 = hashlib.sha256()
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        sha256.update(b"%d:" % len(raw))
+        sha256.update(raw)
+    return sha256.hexdigest()
