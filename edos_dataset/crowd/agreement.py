@@ -42,7 +42,8 @@ def pairwise_agreement(counts: Ints) -> float:
 
 
 def _sums(counts: Ints) -> Array:
-    return _columns(counts).sum(axis=0, keepdims=True)
+    sums: Array = _columns(counts).sum(axis=0, keepdims=True)
+    return sums
 
 
 def _columns(counts: Ints) -> Array:
@@ -56,8 +57,7 @@ def _columns(counts: Ints) -> Array:
     total = counts.sum(axis=1)
     same = (counts**2).sum(axis=1)
     shares = (same - total) / (total * (total - 1))
-    columns: Array = np.column_stack([np.ones(len(counts)), shares, (total**2 - same) / (total - 1), counts])
-    return columns
+    return np.column_stack([np.ones(len(counts)), shares, (total**2 - same) / (total - 1), counts])
 
 
 def _measures(sums: Array) -> dict[str, Array]:
