@@ -59,9 +59,9 @@ def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) ->
 
 def unit(vectors: npt.NDArray[np.floating[Any]]) -> Floats:
     """Return the vectors [n, dim] at length 1, float32; a vector of zeros stays one."""
-    vectors = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: Floats = vectors / np.where(lengths == 0, np.float32(1), lengths)
+    rows: Floats = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Floats = rows / np.where(lengths == 0, np.float32(1), lengths)
     return scaled
 
 
