@@ -60,9 +60,10 @@ def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) ->
 def unit(vectors: npt.NDArray[np.floating[Any]]) -> Floats:
     """Return the vectors [n, dim] at length 1, float32; a vector of zeros stays one."""
     rows: Floats = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Floats = rows / np.where(lengths == 0, np.float32(1), lengths)
-    return scaled
+    lengths: Floats = np.linalg.norm(rows, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    rows = rows / lengths
+    return rows
 
 
 @dataclass(frozen=True)
