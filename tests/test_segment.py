@@ -187,7 +187,8 @@ def test_whoever_reads_the_pipe_may_leave(films):
 def test_ctrl_c_leaves_nothing(films, tmp_path, tmp_path_factory):
     at_work = tmp_path_factory.mktemp("signs") / "at_work"  # the signal must not come while modules are still loaded
     waiting = f"lambda *_: (open({str(at_work)!r}, 'w').close(), time.sleep(60))"
-    script = f"import time; from edos_dataset.segmentation import turns; turns.SegmentTurns.score = {waiting}\nfrom edos_dataset.cli import app; app()"
+    heed = "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background jobs ignore it
+    script = f"{heed}\nfrom edos_dataset.segmentation import turns; turns.SegmentTurns.score = {waiting}\nfrom edos_dataset.cli import app; app()"
     command = [sys.executable, "-c", script, "segment", str(films), "--out", str(tmp_path / "out.jsonl"), "--workers", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while not at_work.exists():
