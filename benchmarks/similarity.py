@@ -11,6 +11,7 @@ without matches, are compared with all their cosines in float64. Linux only. Wri
 """
 
 import argparse
+import ctypes
 import json
 import re
 import subprocess
@@ -57,6 +58,7 @@ def anonymous() -> int:
 
 def measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     """Return what a call gives, its seconds, its seconds of all processors, and the most of its own memory: the rise over before, and all of the process."""
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not hide what is taken now
     before, peak, done = anonymous(), [0], threading.Event()
 
     def sample() -> None:

@@ -50,9 +50,9 @@ def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) ->
     if not lengths.all():
         raise ValueError(f"dialogue {int(np.argmin(lengths))} has no turns, and so no vector: leave it out")
     ages = np.repeat(offsets[1:] - 1, lengths) - np.arange(len(embeddings))
-    weights = decay ** ages.astype(np.float64)  # the oldest turns of a long dialogue weigh 0
-    sums = np.add.reduceat(weights, offsets[:-1]) if len(lengths) else np.zeros(0)
-    weights = (weights / np.repeat(sums, lengths)).astype(np.float32)
+    powers = decay ** ages.astype(np.float64)  # the oldest turns of a long dialogue weigh 0
+    sums = np.add.reduceat(powers, offsets[:-1]) if len(lengths) else np.zeros(0)
+    weights = (powers / np.repeat(sums, lengths)).astype(np.float32)
     means: Floats = csr_array((weights, np.arange(len(weights)), offsets), shape=(len(lengths), len(weights))) @ np.asarray(embeddings, np.float32)
     return means
 

@@ -23,8 +23,8 @@ Doubles = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 TWO_GB = 2 << 30
-POOL_ROWS, SEED_ROWS = 512, 2048
-"""The largest tile: its cosines are 4 MiB and stay in the cache for the comparison; the product of a larger one is no faster."""
+POOL_ROWS, SEED_ROWS = 2048, 2048
+"""The largest tile, 16 MiB of cosines: with fewer rows of the pool the product is slower, as the BLAS arranges the seeds anew for each tile."""
 _PAIRS = 1024  # pairs computed again in float64 at a time
 
 
@@ -77,10 +77,9 @@ class Tiles:
             pool_rows, seed_rows, pairs = POOL_ROWS >> shrink, SEED_ROWS >> shrink, _PAIRS >> shrink
             # Tiles in float32; cosines, a copy of those of rows that pass, sorted besides, flags and numbers of pairs; two vectors and their products a pair.
             needed = 12 * dim * (pool_rows + seed_rows) + 32 * pool_rows * seed_rows + 48 * dim * pairs
-            if held + needed <= memory:
-                return cls(pool_rows, seed_rows, pairs, True, held + needed)
-            if needed <= memory:  # the smaller side is the one that is read again
-                return cls(seed_rows, pool_rows, pairs, False, needed)
+            if needed <= memory:
+                hold = held + needed <= memory
+                return cls(pool_rows, seed_rows, pairs, hold, needed + (held if hold else 0))
         raise ValueError(f"memory of {memory:,} bytes is too small for a search among vectors of {dim} numbers: give at least {needed:,}")
 
 
@@ -164,9 +163,11 @@ def _parts(vectors: Vectors, name: str) -> list[Floating]:
     return [part for part in parts if len(part)]
 
 
-def _tiles(parts: Sequence[Floating], rows: int, name: str) -> Iterator[_Tile]:
+def _tiles(parts: Sequence[Floating], most: int, name: str) -> Iterator[_Tile]:
+    """Cut each part into as few tiles as can be, of nearly the same number of rows."""
     start = 0
     for part in parts:
+        rows = -(-len(part) // -(-len(part) // most))
         for begin in range(0, len(part), rows):
             stored = np.asarray(part[begin : begin + rows])
             scaled = stored.astype(np.float32)
@@ -197,11 +198,13 @@ class _TileSearch:
         rows = np.flatnonzero(cosines.max(axis=1) >= self._bounds)
         if not len(rows):
             return
-        bounds, passing = self._bounds[rows], cosines[rows]
-        if self.top_k < passing.shape[1]:  # what is surely behind k others of this tile need not be computed again
-            kth = np.partition(passing, -self.top_k, axis=1)[:, -self.top_k]
-            bounds = np.maximum(bounds, kth - 2 * self._error)
-        first, second = np.nonzero(passing >= bounds[:, None])
+        passing = cosines[rows]
+        near = passing >= self._bounds[rows, None]
+        crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > self.top_k)
+        if len(crowded):  # what is surely behind k others of this tile need not be computed again
+            kth = np.partition(passing[crowded], -self.top_k, axis=1)[:, -self.top_k, None]
+            near[crowded] &= passing[crowded] >= kth - 2 * self._error
+        first, second = np.divmod(np.flatnonzero(near), near.shape[1])
         for begin in range(0, len(first), self.pairs):
             self._check(rows[first[begin : begin + self.pairs]], second[begin : begin + self.pairs], seeds)
 
