@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import CONFIGS, SPLITS, TURN, nest, published, unnest
-
-_BATCH = 1_000  # dialogues of a Parquet file that are read at once
+from edos_dataset.shards import read_pieces
 
 
 def read_lines(path: Path, shard_turns: int) -> Iterator[pa.Table]:
@@ -127,9 +125,8 @@ def read_config(folder: Path, config: str | None, shard_turns: int) -> Iterator[
     for split in SPLITS:
         for path in sorted((folder / name).glob(f"{split}-*.parquet")):
             try:
-                with pq.ParquetFile(path) as file:
-                    for batch in file.iter_batches(_BATCH):
-                        yield from _cut(_unlabelled(pa.Table.from_batches([batch]).select(published("os").names), split), shard_turns)
+                for table in read_pieces(path, published("os").names):
+                    yield from _cut(_unlabelled(table, split), shard_turns)
             except (pa.ArrowInvalid, KeyError) as error:
                 raise ValueError(f"{path} is no file of a data set that `edos curate` wrote: {error}") from error
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -69,6 +69,18 @@ def read_shard(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a shard, or some of its columns, nested ones by their Parquet path."""
     with pq.ParquetFile(path) as file:
         return file.read(columns=columns)
+
+
+def read_pieces(path: Path, columns: Sequence[str], rows: int = 1_000) -> Iterator[pa.Table]:
+    """Yield some columns of a Parquet file in tables of at most `rows` rows: memory does not grow with the file.
+
+    Raises:
+        KeyError: the file has no such column.
+        pyarrow.ArrowInvalid: it is no Parquet file.
+    """
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(rows):
+            yield pa.Table.from_batches([batch]).select(columns)
 
 
 def write_record(path: Path, record: ShardRecord) -> None:

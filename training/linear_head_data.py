@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import yaml
 
+from edos_dataset.crowd.answers import AGREED
+from edos_dataset.crowd.names import MISSING
 from edos_dataset.crowd.splits import Bools, Ints, link, plain_text, share_out, split_turns
 from edos_dataset.labeling.encoder import Encoder
 from edos_dataset.labeling.heads import Floats
@@ -19,10 +21,9 @@ from edos_dataset.labels import LABEL_IDS, LABELS, parse_label
 
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
 CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
-AGREED, WORKERS = "Agreed emotion (2/3 vote)", tuple(f"Worker {worker} answer" for worker in (1, 2, 3))
+WORKERS = tuple(f"Worker {worker} answer" for worker in (1, 2, 3))
 WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
 CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
-MISSING = -1
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,13 @@ def categorise(answers: Answers, outside: Outside = "own") -> tuple[Ints, list[s
 def count_answers(answers: Answers, outside: Outside = "own") -> Ints:
     """Return how many answers each task has in each category of `categorise`, [tasks, categories]."""
     found, names = categorise(answers, outside)
-    there, size = found != MISSING, len(names)
-    cells = np.array(answers.task, dtype=np.int64)[there] * size + found[there]
+    return tally(answers, found, len(names))
+
+
+def tally(answers: Answers, categories: Ints, size: int) -> Ints:
+    """Return how many answers each task has in each of `size` categories, [tasks, size]; `categories` [answers] has that of each, or MISSING."""
+    there = categories != MISSING
+    cells = np.array(answers.task, dtype=np.int64)[there] * size + categories[there]
     return np.bincount(cells, minlength=len(answers.tasks) * size).reshape(-1, size).astype(np.int64)
 
 

@@ -5,11 +5,12 @@ than two say nothing of agreement and are left out.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from edos_dataset.crowd.aggregation import Outside, count_answers, winners
+from edos_dataset.crowd.aggregation import Outside, count_answers, tally, winners
 from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import Ints
@@ -176,11 +177,8 @@ def repeated_texts(answers: Answers, won: Ints) -> dict[str, int]:
 
 def _stated(answers: Answers) -> dict[str, int]:
     """Compare the file's own agreed labels with the majority of the answers, both as they stand in the file and normalised."""
-    given: dict[int, Counter[str]] = {}
-    for task, answer in zip(answers.task, answers.given, strict=True):
-        given.setdefault(task, Counter())[answer] += 1
-    as_given = [_majority(given.get(task, Counter())) for task in range(len(answers.tasks))]
-    normalised = [_majority(_normalised(given.get(task, Counter()))) for task in range(len(answers.tasks))]
+    as_given = _majorities(answers, answers.given)
+    normalised = _majorities(answers, list(map(_key, answers.given)))
     stated = [answer if read_answer(answer).text else "" for answer in answers.stated]
     return {
         "agreed": sum(map(bool, stated)),
@@ -194,17 +192,12 @@ def _key(answer: str) -> str:
     return read.text if read.label == MISSING else LABELS[read.label]
 
 
-def _normalised(answers: Counter[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for answer, count in answers.items():
-        counts[_key(answer)] += count
-    return counts
-
-
-def _majority(counts: Counter[str]) -> str:
-    """Return the answer that alone comes most often, at least twice, or ""."""
-    best = counts.most_common(2)
-    return best[0][0] if best and best[0][1] >= 2 and (len(best) == 1 or best[0][1] > best[1][1]) else ""
+def _majorities(answers: Answers, texts: Sequence[str]) -> list[str]:
+    """Return the majority of each task's answers as these texts, one for each answer; "" where there is none."""
+    numbers: dict[str, int] = {}
+    found = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
+    names = [*numbers, ""]  # MISSING is the last one
+    return [names[winner] for winner in winners(tally(answers, found, len(numbers))).tolist()]
 
 
 def _rounded(value: float) -> float | None:

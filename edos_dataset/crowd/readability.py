@@ -3,20 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.cleaning.rules import normalise, tokenize
 from edos_dataset.inspection import read_manifest
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import SPLITS, unnest
-from edos_dataset.shards import FolderError
+from edos_dataset.shards import FolderError, read_pieces
 
-_BATCH = 1_000  # dialogues of a Parquet file that are read at once
 _SPARE = 4  # candidates of a label that are kept before the worst leave, in multiples of those wanted
 
 
@@ -107,18 +106,13 @@ def select_tasks(
         raise FolderError(f"the config {config!r} of {run} has no labels: give a run that `edos curate` made with labels")
     readability = Readability(token_frequencies(run), alpha, weight)
     best: list[list[dict[str, Any]]] = [[] for _ in LABELS]
-    for table in _chain(first, tables):
+    for table in chain([first], tables):
         for row in table.to_pylist():
             for label, task in _candidates(row, confidence, readability).items():
                 best[label].append(task)
                 if len(best[label]) > _SPARE * per_label:
                     best[label] = _most_readable(best[label], per_label)
     return [task for tasks in best for task in _most_readable(tasks, per_label)]
-
-
-def _chain(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from rest
 
 
 def _candidates(row: Mapping[str, Any], confidence: float, readability: Readability) -> dict[int, dict[str, Any]]:
@@ -159,6 +153,4 @@ def _dialogues(run: Path, config: str) -> Iterator[pa.Table]:
         raise FolderError(f"{run} has no config {config!r}; it has {', '.join(manifest['configs']) or 'none'}")
     for split in SPLITS:
         for path in sorted((run / config).glob(f"{split}-*.parquet")):
-            with pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(_BATCH):
-                    yield pa.Table.from_batches([batch]).select(["dialogue_id", "turns"])
+            yield from read_pieces(path, ["dialogue_id", "turns"])
