@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,16 @@ from edos_dataset.labeling.encoder import token_batches
 
 @dataclass(frozen=True)
 class Examples:
-    """The training part as the model reads it: token ids, target probabilities and loss weights of every example; replayed ones come last."""
+    """The training part as the model reads it: token ids, target probabilities and loss weights of every example; replayed ones come last.
+
+    With dropout of the history, all of them follow once more as turns without their history.
+    """
 
     inputs: list[list[int]]
     targets: torch.Tensor
     weights: torch.Tensor
     own: int
+    count: int
 
     @classmethod
     def of(cls, data: Data, recipe: ClassifierRecipe, tokenizer: Any) -> "Examples":  # noqa: ANN401 - transformers has no common type of tokenizers
@@ -31,15 +35,19 @@ class Examples:
         targets = np.concatenate([part.targets for part in parts])
         smooth = recipe.label_smoothing / targets.shape[1] + (1 - recipe.label_smoothing) * targets
         weights = np.concatenate([part.weights for part in parts])
-        inputs = [ids for part in parts for ids in token_ids(recipe, tokenizer, part.dialogues)]
-        return cls(inputs, torch.from_numpy(smooth.astype(np.float32)), torch.from_numpy(weights), len(data.train))
+        forms = [recipe, replace(recipe, context=0)] if recipe.history_dropout else [recipe]
+        inputs = [ids for form in forms for part in parts for ids in token_ids(form, tokenizer, part.dialogues)]
+        targets, weights = np.tile(smooth.astype(np.float32), (len(forms), 1)), np.tile(weights, len(forms))
+        return cls(inputs, torch.from_numpy(targets), torch.from_numpy(weights), len(data.train), len(smooth))
 
     def epoch(self, number: int, recipe: ClassifierRecipe) -> list[np.ndarray]:
         """Return the rows of every update of an epoch: all own examples and a sample of the replayed ones, shuffled by the recipe's seed."""
         generator = np.random.default_rng([recipe.seed, number])
-        further = np.arange(self.own, len(self.inputs))
+        further = np.arange(self.own, self.count)
         sample = generator.permutation(further)[: round(recipe.replay_share * len(further))]
         rows = generator.permutation(np.concatenate([np.arange(self.own), sample]))
+        if recipe.history_dropout:
+            rows = rows + self.count * (generator.random(len(rows)) < recipe.history_dropout)
         return [rows[start : start + recipe.batch] for start in range(0, len(rows), recipe.batch)]
 
 

@@ -35,6 +35,7 @@ class ClassifierRecipe:
         decay, normalisation, pooling, max_tokens, dropout: see `DialogueClassifierConfig`.
         encoder_dropout: of the encoder's hidden states; its attention dropout is `attention_dropout`.
         context: earlier turns to read; null for all that `max_tokens` has room for.
+        history_dropout: share of the training examples, others in every epoch, that are read without their history.
         frozen_embeddings: leave the token embeddings as they are.
         lora_rank: rank of LoRA adapters in all linear layers of the encoder, which then is frozen; 0 trains all weights.
 
@@ -78,6 +79,7 @@ class ClassifierRecipe:
     encoder_dropout: float = 0.1
     attention_dropout: float = 0.1
     context: int | None = None
+    history_dropout: float = 0.0
     frozen_embeddings: bool = False
     lora_rank: int = 0
 
