@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import yaml
 from linear_head_data import (
     CROWD_FILES,
@@ -40,46 +39,12 @@ from linear_head_data import (
 )
 
 from edos_dataset.labeling.encoder import Encoder, limit_threads
+from edos_dataset.labeling.head_fitting import calibrate, fit, fit_dialogue
 from edos_dataset.labeling.heads import Floats, LinearHead, dialogue_features
-from edos_dataset.labeling.metrics import calibration_error, confusion, cross_entropy, fit_temperature, per_label, scores
+from edos_dataset.labeling.metrics import calibration_error, confusion, per_label, scores
 from edos_dataset.labels import LABELS
 
 SPLITS = ("train", "validation", "test")
-
-
-def fit(features: Floats, targets: Floats, l2: float) -> tuple[Floats, Floats]:
-    """Fit softmax regression: mean cross-entropy to the targets plus l2 / 2 times the squared weights, the bias free; L-BFGS from zero."""
-    x, y = torch.from_numpy(features), torch.from_numpy(targets)
-    weight = torch.zeros(x.shape[1], y.shape[1], requires_grad=True)
-    bias = torch.zeros(y.shape[1], requires_grad=True)
-    optimizer = torch.optim.LBFGS([weight, bias], max_iter=300, history_size=20, line_search_fn="strong_wolfe", tolerance_grad=1e-6)
-
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        value = torch.nn.functional.cross_entropy(x @ weight + bias, y) + l2 / 2 * weight.square().sum()
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    return weight.detach().numpy(), bias.detach().numpy()
-
-
-def fit_dialogue(features: Floats, targets: Floats, weak: LinearHead, choice: dict[str, float]) -> tuple[Floats, Floats]:
-    """Fit the dialogue head with the weak head's logits as 41 more features, and fold these, being linear in the turn, into its weights."""
-    dim = len(weak.weight)
-    weak_weight = choice["weak_scale"] * (weak.weight - weak.weight.mean(axis=1, keepdims=True))
-    weak_bias = choice["weak_scale"] * (weak.bias - weak.bias.mean())
-    context = np.float32(choice["context_scale"])
-    extended = np.hstack([features[:, :dim], context * features[:, dim:], features[:, :dim] @ weak_weight + weak_bias]).astype(np.float32)
-    weight, bias = fit(extended, targets, choice["l2"])
-    own, others, from_weak = np.split(weight, [dim, features.shape[1]])
-    return np.vstack([own + weak_weight @ from_weak, context * others]).astype(np.float32), (bias + weak_bias @ from_weak).astype(np.float32)
-
-
-def calibrate(weight: Floats, bias: Floats, features: Floats, labels: Ints, decay: float | None) -> tuple[LinearHead, float]:
-    """Return the head at the temperature of the lowest cross-entropy on the given rows, and that cross-entropy (nats)."""
-    head = LinearHead(weight, bias, round(fit_temperature(features @ weight + bias, labels), 4), decay)
-    return head, cross_entropy(head.predict_proba(features), labels)
 
 
 def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
