@@ -1,11 +1,12 @@
 """Training, validation and test examples of the two classifiers, with nothing of the held-out parts in the training part."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from classifier_recipe import ClassifierRecipe
+from labelled_data import labelled_files, read_labelled_rows
 from linear_head_data import (
     CROWD_FILES,
     CROWD_LICENCE,
@@ -36,6 +37,9 @@ FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"
 CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
 ANNOTATED = tuple(f"empathetic_dialogues/annotated/{emotion}.csv" for emotion in EMOTIONS)
 SAMPLED = ("annotated turns", "texts of the weak labeler")
+NONE = np.zeros(0, np.int64)
+FROM_FOLDER = ("first_turns", "annotated", "unagreed", "self_labelled", "replay")
+"""Keys of a recipe that ask for files of the data folder."""
 
 
 @dataclass(frozen=True)
@@ -72,35 +76,55 @@ class Data:
         train: the task's own training part and what the recipe adds to all of its epochs.
         replay: further training examples, of which every epoch takes another sample.
         validation: what chooses the epoch and the temperature.
-        test: what is looked at once.
-        files: the files read, below the data folder.
-        left_out: how many texts of other sources were left out because a held-out text is nearly equal, by source.
+        test: what is looked at once; empty if a labelled set has no such split.
+        files: the files read: name, below the data folder or with the name of the labelled set, → where it lies.
+        left_out: how many texts were left out of the training because a held-out text is nearly equal, by source.
     """
 
     train: Part
     replay: Part
     validation: Part
     test: Part
-    files: tuple[str, ...]
+    files: dict[str, Path]
     left_out: dict[str, int]
 
     @staticmethod
     def licence(file: str) -> str:
         """Return the licence of one of the files."""
-        return WEAK_LICENCE if file.startswith("empathetic_dialogues/") else CROWD_LICENCE
+        licences = {"empathetic_dialogues": WEAK_LICENCE, "edos_amt": CROWD_LICENCE}
+        return licences.get(file.partition("/")[0], "as the README of the data set says")
 
 
-def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Data:
-    """Read and split the task's examples, and add the recipe's further sources to the training part, except what is near to a held-out text.
+def load_data(recipe: ClassifierRecipe, folder: Path | None, cache: Path | None, labelled: Path | None = None) -> Data:
+    """Read the task's examples, and add the recipe's further sources to the training part, except what is near to a held-out text.
 
     Args:
         recipe: the training.
-        folder: the data folder.
+        folder: the data folder; None will do with `labelled` and a recipe that asks for nothing else.
         cache: folder that keeps embeddings for the next training.
+        labelled: a data set of `edos crowd seed` or `edos extend` whose splits are the task's parts, instead of the authors' files and the recipe's split.
 
     Raises:
-        ValueError: a part is left without examples.
+        ValueError: a part is left without examples (a labelled set needs no test part), or the data folder is needed and not given.
     """
+    if folder is None and (asked := [key for key in FROM_FOLDER if getattr(recipe, key)] or ([] if labelled else ["task"])):
+        raise ValueError(f"the recipe's {', '.join(asked)} needs files of the data folder: give --data-dir, or a recipe without")
+    root = folder or Path()
+    own, held = _read_labelled(labelled, recipe, cache) if labelled else _read_authors(recipe, root, cache)
+    left_out, added = dict(own.left_out), {}
+    for source, (weight, more) in _further(recipe, root, _last_words(own)).items():
+        copies = _copies(more.dialogues, _embed_last(more.dialogues, cache), own, held, recipe.near_duplicate)
+        left_out[source] = int(copies.sum())
+        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(copies), weight, np.float32)).take(~copies)
+    replay = _join([own.replay, *(added.pop(source) for source in SAMPLED if source in added)])
+    names = (WEAK_FILES if recipe.replay else ()) + (CROWD_FILES if recipe.unagreed else ()) + (CONVERSATIONS if recipe.first_turns else ())
+    names += (ANNOTATED if recipe.annotated else ()) + ((SELF_LABELLED,) if recipe.self_labelled else ())
+    files = own.files | {name: root / name for name in names}
+    return replace(own, train=_join([own.train, *added.values()]), replay=replay, files=files, left_out=left_out)
+
+
+def _read_authors(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> tuple[Data, Floats]:
+    """Read the authors' files of the task and split them as the recipe says; also return the embeddings of the held-out last turns."""
     weak = recipe.task == "weak"
     frequent, examples = read_frequent(FREQUENT), read_weak(folder) if weak else read_crowd(folder)
     vectors = _embed_last(examples.dialogues, cache)
@@ -109,11 +133,45 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
     counts = np.bincount(parts, minlength=3).tolist()
     if not all(counts):
         raise ValueError(f"{folder}: {counts} examples for training, validation and test: every part needs some; add data or change the recipe's shares")
-    own = Part(examples.dialogues, examples.labels, _targets(examples, recipe.workers_share), np.ones(len(parts), np.float32))
-    held_texts = {plain_text(turns[-1]) for turns, part in zip(examples.dialogues, parts, strict=True) if part}
+    own = Part(examples.dialogues, examples.labels, _targets(examples.targets, examples.labels, recipe), np.ones(len(parts), np.float32))
+    files = {name: folder / name for name in (WEAK_FILES if weak else CROWD_FILES)}
+    return Data(own.take(parts == 0), own.take(NONE), own.take(parts == 1), own.take(parts == 2), files, {}), vectors[parts > 0]
+
+
+def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None) -> tuple[Data, Floats]:
+    """Read the splits of a labelled set, without training rows near to a held-out one; labels that people did not give have the recipe's weight."""
+    parts = []
+    for name in ("train", "validation", "test"):
+        rows = read_labelled_rows(folder, name)
+        weights = np.where(rows.by_people, 1, recipe.extended).astype(np.float32)
+        parts.append(Part(rows.dialogues, rows.labels, _targets(rows.soft, rows.labels, recipe), weights).take(weights > 0))
+    train, validation, test = parts
+    if not (len(train) and len(validation)):
+        raise ValueError(f"{folder}: {[len(part) for part in parts]} examples for training, validation and test: the first two parts need some")
+    root = folder.resolve()
+    files = {f"{root.name}/{path.relative_to(root).as_posix()}": path for paths in labelled_files(root).values() for path in paths}
+    read, held = Data(train, train.take(NONE), validation, test, files, {}), _embed_last(validation.dialogues + test.dialogues, cache)
+    copies = _copies(train.dialogues, _embed_last(train.dialogues, cache), read, held, recipe.near_duplicate)
+    return replace(read, train=train.take(~copies), left_out={"labelled dialogues": int(copies.sum())}), held
+
+
+def _copies(dialogues: Sequence[Sequence[str]], vectors: Floats, data: Data, held: Floats, threshold: float) -> Bools:
+    """Return which dialogues have a last turn equal or near to a held-out one of the data, whose embeddings are `held`."""
+    # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared besides.
+    texts = _last_words(data)
+    return np.array([plain_text(turns[-1]) in texts for turns in dialogues], bool) | _near(vectors, held, threshold)
+
+
+def _last_words(data: Data) -> set[str]:
+    """Return the words of all held-out last turns."""
+    return {plain_text(turns[-1]) for part in (data.validation, data.test) for turns in part.dialogues}
+
+
+def _further(recipe: ClassifierRecipe, folder: Path, held_texts: set[str]) -> dict[str, tuple[float, Examples]]:
+    """Return the weight and the examples of every further source that the recipe asks for."""
     further: dict[str, tuple[float, Examples]] = {}
     if recipe.frequent_turns:
-        further["frequent turns"] = recipe.frequent_turns, frequent
+        further["frequent turns"] = recipe.frequent_turns, read_frequent(FREQUENT)
     if recipe.first_turns:
         further["first turns"] = recipe.first_turns, read_first_turns(folder, held_texts)
     if recipe.annotated:
@@ -124,18 +182,7 @@ def load_data(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> Dat
         further["texts of the weak labeler"] = recipe.replay, read_weak(folder)
     if recipe.self_labelled:
         further["self-labelled dialogues"] = recipe.self_labelled, read_self_labelled(folder)
-    left_out: dict[str, int] = {}
-    added: dict[str, Part] = {}
-    for source, (weight, more) in further.items():
-        # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared besides.
-        equal = np.array([plain_text(turns[-1]) in held_texts for turns in more.dialogues], bool)
-        near = equal | _near(_embed_last(more.dialogues, cache), vectors[parts > 0], recipe.near_duplicate)
-        left_out[source] = int(near.sum())
-        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(near), weight, np.float32)).take(~near)
-    replay = _join([own.take(np.zeros(0, np.int64)), *(added.pop(source) for source in SAMPLED if source in added)])
-    files = (WEAK_FILES if weak or recipe.replay else ()) + (() if weak else CROWD_FILES) + (CONVERSATIONS if recipe.first_turns else ())
-    files += (ANNOTATED if recipe.annotated else ()) + ((SELF_LABELLED,) if recipe.self_labelled else ())
-    return Data(_join([own.take(parts == 0), *added.values()]), replay, own.take(parts == 1), own.take(parts == 2), files, left_out)
+    return further
 
 
 def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
@@ -188,8 +235,8 @@ def mix_in(part: Part, probabilities: Floats, share: float) -> Part:
     return Part(part.dialogues, part.labels, (share * probabilities + (1 - share) * part.targets).astype(np.float32), part.weights)
 
 
-def _targets(examples: Examples, workers_share: float) -> Floats:
-    return (workers_share * examples.targets + (1 - workers_share) * one_hot(examples.labels)).astype(np.float32)
+def _targets(soft: Floats, labels: Ints, recipe: ClassifierRecipe) -> Floats:
+    return (recipe.workers_share * soft + (1 - recipe.workers_share) * one_hot(labels)).astype(np.float32)
 
 
 def _embed_last(dialogues: Sequence[Sequence[str]], cache: Path | None) -> Floats:

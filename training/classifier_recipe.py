@@ -25,6 +25,7 @@ class ClassifierRecipe:
         self_labelled: weight of the subtitle dialogues that the authors' classifier labelled with confidence; 0 leaves them out.
         replay: weight of the weak labeler's training texts beside the crowd's; 0 leaves them out.
         replay_share: share of the annotated and replayed texts that an epoch takes, another one each.
+        extended: weight of the rows of a labelled set (`--labelled`) whose label people did not give; 0 leaves them out.
         workers_share: share of the three workers' answers in a target; the rest is the agreed label.
         distil: folders of trained classifiers whose mean probabilities become part of the targets.
         distil_share: their part.
@@ -65,6 +66,7 @@ class ClassifierRecipe:
     self_labelled: float = 0.0
     replay: float = 0.0
     replay_share: float = 0.25
+    extended: float = 1.0
     workers_share: float = 0.0
     distil: tuple[str, ...] = ()
     distil_share: float = 0.5
@@ -116,6 +118,8 @@ def read_recipe(path: Path) -> ClassifierRecipe:
     for key in ("batch", "micro_tokens", "epochs", "evaluations"):
         if getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 1, got {getattr(recipe, key)}")
+    if not recipe.extended >= 0:
+        raise RecipeError(f"{path}: extended is a weight and must be at least 0, got {recipe.extended}")
     if len(recipe.shares) != 3 or abs(sum(recipe.shares) - 1) > 1e-6:
         raise RecipeError(f"{path}: shares must be three numbers that sum to 1 (train, validation, test), got {list(recipe.shares)}")
     return recipe

@@ -1,7 +1,6 @@
 """What a training leaves behind: its log and learning curves, the predictions of the test part, the model folder with its record and card."""
 
 import argparse
-import hashlib
 import json
 import os
 import platform
@@ -28,6 +27,7 @@ from edos_dataset.labeling.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labeling.metrics import evaluate_predictions, fit_temperature, softmax
 from edos_dataset.publishing.model_cards import render_model_card, widget_examples
+from edos_dataset.shards import digest
 
 DEFAULT_ON_HUB = f"sentence-transformers/{DEFAULT_MODEL}"
 
@@ -111,6 +111,7 @@ def write_results(
 ) -> None:
     """Fit the temperature on the validation part, measure the test part once, and write the model folder; `metrics.json` comes last.
 
+    Without a test part, `metrics.json` holds the temperature and the figures of the validation part alone, and there are no predictions.
     `making` holds facts of the training for the record, such as its seconds.
     """
     out = arguments.out
@@ -122,7 +123,7 @@ def write_results(
     if not accelerator.is_main_process:
         return
     temperature = round(fit_temperature(validation, data.validation.labels), 4)
-    metrics = evaluate_predictions(test, data.test.labels, temperature)
+    metrics: dict[str, Any] = evaluate_predictions(test, data.test.labels, temperature) if len(data.test) else {"temperature": temperature}
     metrics["validation"] = {
         name: value for name, value in evaluate_predictions(validation, data.validation.labels, temperature).items() if not isinstance(value, dict)
     }
@@ -130,25 +131,25 @@ def write_results(
     _calibrate(model, temperature)
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    np.savez_compressed(out / "predictions.npz", logits=test, labels=data.test.labels)
+    if len(data.test):
+        np.savez_compressed(out / "predictions.npz", logits=test, labels=data.test.labels)
     (out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (out / "README.md").write_text(render_model_card(record, metrics), encoding="utf-8")
     draw_learning_curves(out)
     (out / "metrics.json.tmp").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
     os.replace(out / "metrics.json.tmp", out / "metrics.json")
-    scores = {name: metrics[name] for name in ("accuracy", "macro_f1", "top_3_accuracy", "ece")}
-    accelerator.print(f"test ({metrics['examples']} examples): {scores}, 95 % intervals {metrics['intervals']}")
+    part, found = ("test", metrics) if len(data.test) else ("validation", metrics["validation"])
+    scores = {name: found[name] for name in ("accuracy", "macro_f1", "top_3_accuracy", "ece")}
+    accelerator.print(f"{part} ({found['examples']} examples): {scores}" + (f", 95 % intervals {metrics['intervals']}" if len(data.test) else ""))
 
 
 def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how the model was made: data with their hashes, also of the model that it started from, recipe, seed, machine, versions."""
     backbone = re.sub(r"[^a-z0-9]+", "-", recipe.base_model.split("/")[-1].lower())
-    hashes = {name: hashlib.sha256((Path(arguments.data_dir) / name).read_bytes()).hexdigest() for name in data.files}
-    rows = [{"file": name, "sha256": digest, "licence": data.licence(name)} for name, digest in hashes.items()]
+    rows = [{"file": name, "sha256": digest(path), "licence": data.licence(name)} for name, path in data.files.items()]
     before = arguments.start / "record.json" if arguments.start else None
     started = json.loads(before.read_text(encoding="utf-8")) if before and before.is_file() else {}
     rows += [row for row in started.get("data", []) if row["file"] not in data.files]
-    start = f" --start {arguments.start}" if arguments.start else ""
     return {
         "name": "-".join([recipe.task, backbone, *(["plain"] if recipe.architecture == "plain" else [])]),
         "task": recipe.task,
@@ -162,11 +163,21 @@ def make_record(recipe: ClassifierRecipe, data: Data, temperature: float, argume
         "temperature": temperature,
         "seed": recipe.seed,
         "recipe": asdict(recipe),
-        "command": f"accelerate launch training/train_classifier.py --recipe {arguments.recipe} --data-dir $EDOS_DATA_DIR{start} --out {arguments.out}",
+        "command": _command(data, arguments),
         "date": datetime.now(timezone.utc).date().isoformat(),
         "hardware": f"{platform.machine()}, {os.cpu_count()} processors" + (f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
     }
+
+
+def _command(data: Data, arguments: argparse.Namespace) -> str:
+    """Return the command that makes the model again; of a path on this machine only the name is told."""
+    given = {"--recipe": arguments.recipe, "--labelled": arguments.labelled, "--start": arguments.start, "--out": arguments.out}
+    told = {name: path.name if path.is_absolute() else path for name, path in given.items() if path}
+    own = arguments.labelled.resolve().name if arguments.labelled else None
+    if any(name.partition("/")[0] != own for name in data.files):
+        told = {"--recipe": told.pop("--recipe"), "--data-dir": "$EDOS_DATA_DIR", **told}
+    return " ".join(["accelerate launch training/train_classifier.py", *(f"{name} {value}" for name, value in told.items())])
 
 
 def _calibrate(model: Any, temperature: float) -> None:  # noqa: ANN401

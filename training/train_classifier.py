@@ -4,12 +4,16 @@
     accelerate launch training/train_classifier.py --recipe training/recipes/minilm/dialogue.yaml --data-dir "$EDOS_DATA_DIR" \
         --start models/weak --out models/dialogue
 
+On your own labels: `--labelled FOLDER`, a data set of `edos crowd seed` or `edos extend`, whose splits take the place of the authors' files and of the
+recipe's split.
+
 It runs on a CPU, in several CPU processes (`--config_file training/recipes/two_cpu_processes.yaml`), on one and on many GPUs. An update sees the same
 examples whatever the number of processes, so losses agree up to rounding, and up to dropout, which every process draws for itself. A training that was
 killed goes on with the same command, from its last checkpoint, to the same weights.
 
 `--out` becomes a model folder: the weights with their code and tokenizer, `metrics.json` and `predictions.npz` (logits) of the test part, which is looked at
-once, `record.json`, the model card, `log.jsonl` with every update, and `learning_curves.png`.
+once (without a test part, `metrics.json` is of the validation part alone), `record.json`, the model card, `log.jsonl` with every update, and
+`learning_curves.png`.
 """
 
 import argparse
@@ -54,6 +58,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recipe", type=Path, required=True, help="YAML; training/classifier_recipe.py tells what it may say")
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
+    parser.add_argument("--labelled", type=Path, help="data set of `edos crowd seed` or `edos extend` to learn from instead of the authors' files")
     parser.add_argument("--out", type=Path, required=True, help="folder that becomes the model")
     parser.add_argument("--start", type=Path, help="folder of a trained classifier to start from, such as the weak labeler's")
     parser.add_argument("--cache", type=Path, help="folder that keeps embeddings for the next training")
@@ -62,8 +67,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, help="refuse to run with another number of processes")
     parser.add_argument("--push-to-hub", metavar="NAMESPACE/NAME", help="upload the finished folder as a model of the Hub")
     arguments = parser.parse_args()
-    if arguments.data_dir is None:
-        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
+    if arguments.data_dir is None and arguments.labelled is None:
+        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/, or your own as --labelled")
     if (arguments.out / "metrics.json").is_file():
         parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train anew")
     if arguments.start and not (arguments.start / "config.json").is_file():
@@ -90,7 +95,7 @@ def start_processes(recipe: ClassifierRecipe, arguments: argparse.Namespace) -> 
 def train(recipe: ClassifierRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
-        data = load_data(recipe, arguments.data_dir, arguments.cache or arguments.out / "embeddings")
+        data = load_data(recipe, arguments.data_dir, arguments.cache or arguments.out / "embeddings", arguments.labelled)
     arguments.out.mkdir(parents=True, exist_ok=True)
     set_seed(recipe.seed)
     tokenizer = build_tokenizer(recipe)
