@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from edos_dataset.augmentation.guards import Dialogues, held_out_reasons, words_of
+from edos_dataset.augmentation.guards import Dialogues, held_out_reasons
+from edos_dataset.augmentation.rejections import capped, without_copies
 from edos_dataset.augmentation.similarity import TWO_GB, Ints, Matches, nearest
 from edos_dataset.labels import LABELS
 from edos_dataset.shards import StageCount
@@ -129,13 +130,14 @@ def spread(
     candidates = _candidates(matches, np.asarray(labels, np.int64), seeds.ids, pool.ids, rules, round)
     rows = np.array([candidate.row for candidate in candidates], np.int64)
     guarded = held_out_reasons(pool, rows, held_out, rules.guard, rules.guard_words, memory)
-    candidates = [replace(candidate, reason=reason or candidate.reason) for candidate, reason in zip(candidates, guarded, strict=True)]
-    candidates = _capped(_without_copies(candidates, pool, (seeds, *known)), rules.cap)
+    reasons = [reason or candidate.reason for candidate, reason in zip(candidates, guarded, strict=True)]
+    reasons = without_copies(pool, rows.tolist(), reasons, (seeds, *known))
+    candidates = _capped([replace(candidate, reason=reason) for candidate, reason in zip(candidates, reasons, strict=True)], rules.cap)
     kept = [candidate for candidate in candidates if candidate.reason is None]
     rejected = [candidate for candidate in candidates if candidate.reason is not None]
-    reasons = Counter({"not_similar": len(pool) - len(candidates)}) + Counter(str(candidate.reason) for candidate in rejected)
+    by_reason = Counter({"not_similar": len(pool) - len(candidates)}) + Counter(str(candidate.reason) for candidate in rejected)
     by_label = Counter(LABELS[candidate.label] for candidate in kept)
-    return Spread(kept, rejected, StageCount("spread", "dialogues", len(pool), len(kept), dict(reasons), dict(by_label)))
+    return Spread(kept, rejected, StageCount("spread", "dialogues", len(pool), len(kept), dict(by_reason), dict(by_label)))
 
 
 def _check(seeds: Dialogues, labels: Sequence[int], held_out: Dialogues) -> None:
@@ -164,30 +166,11 @@ def _candidates(matches: Matches, labels: Ints, seed_ids: Sequence[str], pool_id
     return candidates
 
 
-def _without_copies(candidates: list[SpreadLabel], pool: Dialogues, labelled: Sequence[Dialogues]) -> list[SpreadLabel]:
-    """Reject what has a label already, and all but the first dialogue of the same words."""
-    ids = {dialogue_id for dialogues in labelled for dialogue_id in dialogues.ids}
-    texts = {words_of(turns) for dialogues in labelled for turns in dialogues.turns}
-    first: set[str] = set()
-    judged = []
-    for candidate in candidates:
-        reason, words = candidate.reason, words_of(pool.turns[candidate.row])
-        if reason in (None, "conflict") and (candidate.dialogue_id in ids or words in texts):
-            reason = "has_label"
-        elif reason is None and words in first:
-            reason = "duplicate"
-        elif reason is None:
-            first.add(words)
-        judged.append(replace(candidate, reason=reason))
-    return judged
-
-
 def _capped(candidates: list[SpreadLabel], cap: int | None) -> list[SpreadLabel]:
-    """Reject what is beyond the cap of its label."""
-    taken: Counter[int] = Counter()
-    beyond = set()
-    for candidate in sorted((each for each in candidates if each.reason is None), key=lambda each: (-each.similarity, each.row)):
-        taken[candidate.label] += 1
-        if cap is not None and taken[candidate.label] > cap:
-            beyond.add(candidate.row)
-    return [replace(candidate, reason="capped") if candidate.row in beyond else candidate for candidate in candidates]
+    """Reject what is beyond the cap of its label, the nearest first."""
+    order = sorted(range(len(candidates)), key=lambda number: (-candidates[number].similarity, candidates[number].row))
+    reasons = capped([candidates[number].label for number in order], [candidates[number].reason for number in order], cap)
+    judged = list(candidates)
+    for number, reason in zip(order, reasons, strict=True):
+        judged[number] = replace(candidates[number], reason=reason)
+    return judged

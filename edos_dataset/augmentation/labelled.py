@@ -1,0 +1,140 @@
+"""What a classifier learns from: dialogues with the label of their last turn, in memory and as the Parquet files of a data set."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from edos_dataset.augmentation.similarity import Ints
+from edos_dataset.labeling.heads import Floats
+from edos_dataset.labels import LABELS
+from edos_dataset.schema import TURN
+from edos_dataset.shards import FolderError, write_shard
+
+CONFIG = "extended"
+_READABLE = (CONFIG, "amt_seed")
+_SCHEMA = pa.schema(
+    [
+        ("dialogue_id", pa.string()),
+        ("turns", pa.list_(TURN)),
+        ("label", pa.int64()),
+        ("soft_label", pa.list_(pa.float32(), len(LABELS))),
+        ("method", pa.string()),
+        ("step", pa.int32()),
+        ("round", pa.int32()),
+        ("seed_id", pa.string()),
+        ("similarity", pa.float64()),
+        ("confidence", pa.float32()),
+        ("weight", pa.float32()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Dialogues with labels.
+
+    Attributes:
+        turns: turns of each, oldest first, at least one; the label is of the last.
+        labels: int64 [n], label ids 0 to 40.
+        targets: float32 [n, 41], probabilities of the labels: what is learned, where a learner can learn from such.
+        weights: float32 [n], how much a dialogue counts, 0 or more.
+    """
+
+    turns: Sequence[Sequence[str]]
+    labels: Ints
+    targets: Floats
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        """Check that all are of as many dialogues, and in range."""
+        size = len(self.turns)
+        if self.labels.shape != (size,) or self.targets.shape != (size, len(LABELS)) or self.weights.shape != (size,):
+            shapes = f"{list(self.labels.shape)}, {list(self.targets.shape)} and {list(self.weights.shape)}"
+            raise ValueError(f"{size} dialogues need labels [{size}], targets [{size}, {len(LABELS)}] and weights [{size}], got {shapes}")
+        rows = np.arange(size)
+        for name, wrong in (
+            ("no turns", np.fromiter((not turns for turns in self.turns), bool, size)),
+            (f"a label that is no id from 0 to {len(LABELS) - 1}", (self.labels < 0) | (self.labels >= len(LABELS))),
+            ("a weight that is not 0 or more", ~(self.weights >= 0)),
+            ("targets that are no probabilities", ~((self.targets >= 0).all(axis=1) & (np.abs(self.targets.sum(axis=1) - 1) < 0.01))),
+        ):
+            if wrong.any():
+                raise ValueError(f"dialogue {rows[wrong][0]} (from 0) has {name}")
+
+    def __len__(self) -> int:
+        """Return the number of dialogues."""
+        return len(self.turns)
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest (16 hex digits) of everything in it, for fingerprints."""
+        sha256 = hashlib.sha256(np.array([len(turns) for turns in self.turns], "<i8").tobytes())
+        for text in chain.from_iterable(self.turns):
+            raw = text.encode("utf-8", "surrogatepass")
+            sha256.update(b"%d:" % len(raw) + raw)
+        for values, kind in ((self.labels, "<i8"), (self.targets, "<f4"), (self.weights, "<f4")):
+            sha256.update(np.ascontiguousarray(values, kind).tobytes())
+        return sha256.hexdigest()[:16]
+
+
+def one_hot(labels: Ints) -> Floats:
+    """Return labels as probabilities, float32 [n, 41]: those of a label that is given without any."""
+    return np.eye(len(LABELS), dtype=np.float32)[labels]
+
+
+def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
+    """Write dialogues in the columns of the config "extended", for a program that learns from such a folder.
+
+    What gave a label is not known here: all rows count as the seed (method "crowd", step 0), and what they weigh stands in one column more, `weight`.
+
+    Args:
+        folder: gets `extended/SPLIT-00000-of-00001.parquet`, whole or not at all; made if needed.
+        parts: by name of the split.
+    """
+    for split, part in parts.items():
+        columns = [
+            [f"{split}-{row}" for row in range(len(part))],
+            [[{"text": turn, "start": None, "end": None, "sentence_ids": []} for turn in turns] for turns in part.turns],
+            part.labels.tolist(),
+            part.targets.tolist(),
+            ["crowd"] * len(part),
+            *[[0] * len(part)] * 2,
+            *[[None] * len(part)] * 3,
+            part.weights.tolist(),
+        ]
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, _SCHEMA, strict=True)]
+        write_shard(_path(folder / CONFIG, split), pa.table(arrays, schema=_SCHEMA))
+
+
+def read_labelled(folder: Path, split: str) -> Labelled:
+    """Read a split of a data set that `edos extend`, `edos crowd seed` or `write_labelled` wrote; dialogues without a label are left out.
+
+    The weights are those of `write_labelled`, and 1 where there are none.
+
+    Raises:
+        FolderError: it has no such split.
+        ValueError: a column is missing, or `Labelled` refuses what is there.
+    """
+    path = next((path for config in _READABLE if (path := _path(folder / config, split)).is_file()), None)
+    if path is None:
+        raise FolderError(f"{folder} has no {split} split: expected {' or '.join(_path(Path(config), split).as_posix() for config in _READABLE)} in it")
+    try:
+        table = pq.read_table(path)
+        table = table.filter(table["label"].is_valid())
+        turns = [[turn["text"] for turn in turns] for turns in table["turns"].to_pylist()]
+        targets = np.array(table["soft_label"].to_pylist(), np.float32).reshape(-1, len(LABELS))
+        weights = table["weight"].to_numpy() if "weight" in table.column_names else np.ones(len(turns))
+        return Labelled(turns, table["label"].to_numpy().astype(np.int64), targets, weights.astype(np.float32))
+    except (KeyError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError too
+        raise ValueError(f"{path} is no Parquet file with the columns turns, label and soft_label of labelled dialogues: {error}") from error
+
+
+def _path(folder: Path, split: str) -> Path:
+    return folder / f"{split}-00000-of-00001.parquet"
