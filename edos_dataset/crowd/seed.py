@@ -1,7 +1,6 @@
 """The seed: dialogues with the label that people agreed on, all their answers, and a split without leaks; the config `amt_seed`."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.crowd.aggregation import REPEATS, Labels, Method, Repeats, Ties, aggregate, check_choice, pool_texts
 from edos_dataset.crowd.agreement import MEASURES, measure
@@ -20,9 +18,9 @@ from edos_dataset.crowd.seed_card import seed_card
 from edos_dataset.crowd.splits import Ints, link, plain_text, share_out
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.layout import put_in_place
+from edos_dataset.publishing.single import read_single, write_single
 from edos_dataset.schema import SPLITS, features
-from edos_dataset.shards import FolderError, locked, write_shard, write_text
+from edos_dataset.shards import FolderError, locked
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -110,7 +108,9 @@ def make_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
     if not all(counts["splits"].values()):
         raise ValueError(f"the {len(kept)} dialogues with a label give the splits {counts['splits']}, and none may be empty: more answers, or other shares")
     tables = {split: _table(pooled, found, kept[parts == part]) for part, split in enumerate(SPLITS)}
-    _write(out, tables, counts)
+    texts = {"seed.json": json.dumps(counts, indent=1, ensure_ascii=False), "README.md": seed_card(CONFIG, seed_features(), counts)}
+    with locked(out):
+        write_single(out, CONFIG, tables, texts)
     return counts
 
 
@@ -166,26 +166,10 @@ def _counts(pooled: Answers, found: Labels, kept: Ints, groups: Ints, parts: Int
     }
 
 
-def _write(out: Path, tables: dict[str, pa.Table], counts: dict[str, Any]) -> None:
-    """Write everything aside, then put it in place."""
-    with locked(out):
-        prepared = out / ".run" / "publishing"
-        shutil.rmtree(prepared, ignore_errors=True)
-        for split, table in tables.items():
-            write_shard(prepared / CONFIG / f"{split}-00000-of-00001.parquet", table)
-        write_text(prepared / "seed.json", json.dumps(counts, indent=1, ensure_ascii=False))
-        write_text(prepared / "README.md", seed_card(CONFIG, seed_features(), counts))
-        put_in_place(prepared, out)
-
-
 def read_seed(folder: Path, splits: Sequence[str] = SPLITS) -> pa.Table:
     """Return the dialogues of some splits of a seed, in their order, with the column `split`.
 
     Raises:
-        FolderError: the folder holds none.
+        FolderError: the folder holds none, or damaged ones.
     """
-    paths = {split: folder / CONFIG / f"{split}-00000-of-00001.parquet" for split in splits}
-    if missing := [path for path in paths.values() if not path.is_file()]:
-        raise FolderError(f"{missing[0]} is not there: {folder} is no folder that `edos crowd seed` wrote")
-    tables = {split: pq.read_table(path) for split, path in paths.items()}
-    return pa.concat_tables([table.append_column("split", pa.array([split] * len(table), pa.string())) for split, table in tables.items()])
+    return read_single(folder, CONFIG, splits, seed_features(), "edos crowd seed")

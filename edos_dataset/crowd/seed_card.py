@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from edos_dataset.publishing.single import front_matter, loading
 from edos_dataset.schema import SPLITS
 
 if TYPE_CHECKING:
@@ -26,22 +25,11 @@ def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> st
         columns: its features.
         counts: as of `make_seed`.
     """
-    files = [{"split": split, "path": f"{config}/{split}-*"} for split in SPLITS]
-    metadata = {
-        "language": ["en"],
-        "license": "other",
-        "license_name": "subtitle-text-is-copyrighted",
-        "pretty_name": "EDOS crowd seed",
-        "task_categories": ["text-classification"],
-        "tags": ["dialogue", "emotion", "empathy", "crowdsourcing"],
-        "configs": [{"config_name": config, "data_files": files, "default": True}],
-        "dataset_info": [{"config_name": config, "features": columns._to_yaml_list()}],
-    }
     sections = [
-        f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---",
+        front_matter(config, columns, "EDOS crowd seed", ["crowdsourcing"]),
         "# Dialogues labelled by people",
         "## Know its flaws first\n\n" + _FLAWS,
-        f'## Load\n\n```python\nfrom datasets import load_dataset\n\nload_dataset("FOLDER", "{config}")\n```',
+        loading(config),
         "## How it was made\n\n" + _making(counts),
         "## How far people agreed\n\n" + _agreement(counts["agreement"]),
         "## Labels\n\n" + _labels(counts["by_label"]),
