@@ -142,17 +142,17 @@ def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None) -
     """Read the splits of a labelled set, without training rows near to a held-out one; labels that people did not give have the recipe's weight."""
     parts = []
     for name in ("train", "validation", "test"):
-        rows = read_labelled_rows(folder, name)
-        weights = np.where(rows.by_people, 1, recipe.extended).astype(np.float32)
-        parts.append(Part(rows.dialogues, rows.labels, _targets(rows.soft, rows.labels, recipe), weights).take(weights > 0))
+        read = read_labelled_rows(folder, name)
+        rows, weights = read.rows, (read.rows.weights * np.where(read.by_people, 1, recipe.extended)).astype(np.float32)
+        parts.append(Part([*map(list, rows.turns)], rows.labels, _targets(rows.targets, rows.labels, recipe), weights).take(weights > 0))
     train, validation, test = parts
     if not (len(train) and len(validation)):
         raise ValueError(f"{folder}: {[len(part) for part in parts]} examples for training, validation and test: the first two parts need some")
     root = folder.resolve()
-    files = {f"{root.name}/{path.relative_to(root).as_posix()}": path for paths in labelled_files(root).values() for path in paths}
-    read, held = Data(train, train.take(NONE), validation, test, files, {}), _embed_last(validation.dialogues + test.dialogues, cache)
-    copies = _copies(train.dialogues, _embed_last(train.dialogues, cache), read, held, recipe.near_duplicate)
-    return replace(read, train=train.take(~copies), left_out={"labelled dialogues": int(copies.sum())}), held
+    files = {f"{root.name}/{path.relative_to(root).as_posix()}": path for path in labelled_files(root).values()}
+    data, held = Data(train, train.take(NONE), validation, test, files, {}), _embed_last(validation.dialogues + test.dialogues, cache)
+    copies = _copies(train.dialogues, _embed_last(train.dialogues, cache), data, held, recipe.near_duplicate)
+    return replace(data, train=train.take(~copies), left_out={"labelled dialogues": int(copies.sum())}), held
 
 
 def _copies(dialogues: Sequence[Sequence[str]], vectors: Floats, data: Data, held: Floats, threshold: float) -> Bools:
