@@ -15,10 +15,8 @@ import argparse
 import itertools
 import json
 import os
-import re
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import distributions, version
@@ -32,6 +30,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from edos_dataset.augmentation.fasttext_learner import GRID, SEED, fit_fasttext, tokens_of
 from edos_dataset.labeling.encoder import limit_threads
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labeling.labelers import load_labeler
@@ -44,10 +43,7 @@ from classifier_data import Data, Part, load_data  # noqa: E402 - the folder of 
 from classifier_recipe import ClassifierRecipe  # noqa: E402
 
 SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "top_3_accuracy", "ece")
-SEED = 0
-FASTTEXT_GRID = [{"lr": lr, "epoch": epoch, "wordNgrams": words, "dim": 50, "bucket": 200_000} for lr in (0.2, 0.5) for epoch in (10, 25) for words in (1, 2)]
 TFIDF_GRID = [{"C": 2.0}, {"C": 8.0}]
-_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 
 Probabilities = Callable[[list[str]], Floats]
 
@@ -75,7 +71,7 @@ def views(task: str, data: Data) -> Iterator[View]:
 def texts_of(part: Part, turns: int | None) -> list[str]:
     """Return the last turns of every dialogue, all of them for None, as tokens with a blank between them, lower-cased."""
     chosen = (dialogue if turns is None else dialogue[-turns:] for dialogue in part.dialogues)
-    return [" ".join(_TOKEN.findall(" ".join(dialogue).lower())) for dialogue in chosen]
+    return [tokens_of(dialogue) for dialogue in chosen]
 
 
 def majority(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401 - NumPy's own
@@ -97,31 +93,10 @@ def tfidf(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabiliti
     return ask
 
 
-def fasttext(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401
-    """Fit fastText's supervised model."""
-    try:
-        import fasttext as library
-    except ModuleNotFoundError:
-        sys.exit('error: fastText is not installed: pip install "edos-dataset[baselines]"')
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "train.txt"
-        path.write_text("".join(f"__label__{label} {text}\n" for text, label in zip(texts, labels, strict=True)), encoding="utf-8")
-        model = library.train_supervised(input=str(path), thread=1, seed=SEED, verbose=0, **setting)
-
-    def ask(asked: list[str]) -> Floats:
-        found = np.zeros((len(asked), len(LABELS)), np.float32)
-        for row, text in enumerate(asked):
-            names, values = model.predict(text, k=-1)
-            found[row, [int(name.removeprefix("__label__")) for name in names]] = values
-        return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9)
-
-    return ask
-
-
-METHODS: dict[str, tuple[Callable[..., Probabilities], list[dict[str, Any]]]] = {
+METHODS: dict[str, tuple[Callable[..., Probabilities], Sequence[dict[str, Any]]]] = {
     "majority class": (majority, [{}]),
-    "fastText, default": (fasttext, [{}]),
-    "fastText, chosen": (fasttext, FASTTEXT_GRID),
+    "fastText, default": (fit_fasttext, [{}]),
+    "fastText, chosen": (fit_fasttext, GRID),
     "TF-IDF + logistic regression": (tfidf, TFIDF_GRID),
 }
 
@@ -186,9 +161,9 @@ def main() -> None:
         for task in arguments.tasks:
             try:
                 data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)
-            except (OSError, ValueError) as error:
+                results = [run(method, view) for method, view in itertools.product(arguments.methods, views(task, data))]
+            except (OSError, ValueError, ModuleNotFoundError) as error:
                 sys.exit(f"error: {error}")
-            results = [run(method, view) for method, view in itertools.product(arguments.methods, views(task, data))]
             results += [found for name in arguments.labelers if (found := ask_labeler(name, task, data.test))]
             report[task] = {"train": len(data.train), "validation": len(data.validation), "test": len(data.test), "results": results}
             show(task, results, len(data.test))
