@@ -33,7 +33,7 @@ def write_audit(folder: Path, out: Path, per_label: int = 5, seed: int = 0) -> N
     Args:
         folder: what `edos extend` wrote.
         out: the HTML file; an older one is replaced.
-        per_label: how many of either kind for each step and label; a step of all 41 labels takes about 0.1 MB a piece.
+        per_label: how many of either kind for each step and label; each adds about 0.1 MB a step.
         seed: of the drawing.
 
     Raises:
@@ -84,8 +84,11 @@ def _certainty(table: pa.Table) -> Floats:
 
 
 def _draw(rows: Ints, certainty: Floats, number: int, random: Random) -> list[tuple[int, str]]:
-    """Return rows at random, which stand for all, then of those left the least certain ones."""
-    chosen = sorted(random.sample(rows.tolist(), min(number, len(rows))))
+    """Return rows at random, which stand for all, then of those left the least certain ones.
+
+    The random ones stay in the order drawn, so that the first of them are a fair sample too, where a reader stops early.
+    """
+    chosen = random.sample(rows.tolist(), min(number, len(rows)))
     rest = np.setdiff1d(rows, chosen)
     worst = rest[np.argsort(certainty[rest], kind="stable")][:number].tolist()
     return [*((row, "random") for row in chosen), *((row, "worst") for row in worst)]
@@ -129,8 +132,9 @@ def judged(path: Path) -> dict[str, Any]:
     """Return the error rates that the judgements of a page show.
 
     Only examples drawn at random stand for all, and each of them for as many dialogues as its label has beside it, so that a rare label counts as little as it
-    comes. An interval is Wilson's (1927) with Kish's effective number of judgements for unequal weights (1965, Section 11.7). "unsure" is counted, but says
-    neither right nor wrong. The worst examples are counted apart: their errors tell where to set a threshold, not how many labels are wrong.
+    comes; labels of which nothing is judged are left out. An interval is Wilson's (1927) with Kish's (1965) effective number of judgements for unequal
+    weights. "unsure" is counted, but says neither right nor wrong. The worst examples are counted apart: their errors tell where to set a threshold, not how
+    many labels are wrong.
 
     Args:
         path: the JSON file that the page's button "download judgements" gives.
