@@ -76,7 +76,7 @@ def _certainty(table: pa.Table) -> Floats:
     """Return how sure each label is, by the measure of its method: only rows of one step are compared."""
     soft = np.asarray(table["soft_label"].combine_chunks().flatten(), np.float32).reshape(len(table), len(LABELS))
     labels = np.asarray(table["label"].fill_null(0))
-    sure = soft[np.arange(len(table)), labels]
+    sure: Floats = soft[np.arange(len(table)), labels]
     for name in ("similarity", "confidence"):
         values = np.asarray(table[name].to_numpy(), np.float32)
         sure = np.where(np.isnan(values), sure, values)
