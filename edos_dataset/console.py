@@ -78,6 +78,29 @@ def config_table(manifest: Mapping[str, Any]) -> Table:
     return table
 
 
+def extension_table(counts: Mapping[str, Any]) -> Table:
+    """Return the table of the steps of `edos extend`: what each labelled, beside the papers, why others got none, and what was measured on the way."""
+    sizes = ", ".join(f"{split} {rows:,}" for split, rows in counts["seed"].items())
+    table = Table(title=f"seed: {sizes}; pool: {counts['pool']['candidates']:,} turns; training part now {counts['rows']:,}", title_justify="left")
+    for name in ("step", "method"):
+        table.add_column(name)
+    for name in ("read", "new labels", "papers"):
+        table.add_column(name, justify="right")
+    table.add_column("rejected")
+    table.add_column("check")
+    for step in counts["steps"]:
+        rejected = ", ".join(f"{reason} {count:,}" for reason, count in sorted(step["rejected"].items(), key=lambda item: -item[1]))
+        if "among_seeds" in step:
+            near, same = step["among_seeds"]["near"], step["among_seeds"]["same"]
+            check = f"{same:,} of {near:,} seeds near others have their label ({same / near:.0%})" if near else "no seed is near another"
+        else:
+            check = f"cross-entropy on validation {step['validation_cross_entropy'][-1]:.3f}"
+        number = str(step["step"]) + (f", round {step['round']}" if step["round"] > 1 else "")
+        papers = f"{step['papers']:,}" if step.get("papers") else ""
+        table.add_row(number, step["method"], f"{step['read']:,}", f"{step['labelled']:,}", papers, rejected, check)
+    return table
+
+
 def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield dialogues as lines of rich markup: each turn after its label and confidence."""
     for dialogue in dialogues:

@@ -1,11 +1,11 @@
 """Recipes: a pipeline as YAML and back. The Python list is the truth; the YAML is its serialisation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import Field, asdict, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -70,8 +70,18 @@ def _item(entry: object, where: str, known: Known) -> Item:
     return build(known[name], {} if parameters is None else parameters, where)
 
 
-def build(kind: type[Stage] | type[CorpusStep], parameters: Mapping[str, Any], where: str) -> Stage | CorpusStep:
-    """Make a stage from named parameters.
+class Named(Protocol):
+    """What a recipe may name: a frozen dataclass whose fields, all with defaults, are its parameters."""
+
+    name: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+N = TypeVar("N", bound=Named)
+
+
+def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
+    """Make a stage, or another thing with a name, from named parameters.
 
     Raises:
         RecipeError: an unknown name (the message gives the nearest known one), or a value of the wrong type or out of range.

@@ -57,6 +57,31 @@ def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) ->
     return means
 
 
+def means_in_context(embeddings: Floats, offsets: Offsets, history: int | None = None, decay: float = HALF) -> Floats:
+    """Return for every turn what `decaying_means` gives for the dialogue that ends with it, float32 [turns, dim].
+
+    Args:
+        embeddings: float32 [turns, dim], the turns of all dialogues one behind the other, oldest first.
+        offsets: [dialogues + 1], rising from 0 to the number of turns.
+        history: earlier turns that count at most; None for all.
+        decay: weight of a turn as a share of that of the next one.
+    """
+    lengths = np.diff(offsets)
+    places = np.arange(len(embeddings)) - np.repeat(offsets[:-1], lengths)
+    longest = int(lengths.max(initial=0)) - 1
+    sums = np.zeros(embeddings.shape, np.float32)
+    weights = np.zeros((len(embeddings), 1), np.float32)
+    for age in range(min(longest, longest if history is None else history) + 1):
+        rows = np.flatnonzero(places >= age)
+        weight = np.float32(decay**age)
+        if weight == 0:
+            break
+        sums[rows] += weight * embeddings[rows - age]
+        weights[rows] += weight
+    means: Floats = sums / weights
+    return means
+
+
 def unit(vectors: npt.NDArray[np.floating[Any]]) -> Floats:
     """Return the vectors [n, dim] at length 1, float32; a vector of zeros stays one."""
     rows: Floats = np.asarray(vectors, np.float32)
@@ -99,6 +124,12 @@ class VectorStore:
         texts = list(chain.from_iterable(dialogues))
         return self._dialogues(texts, np.cumsum([0, *map(len, dialogues)]), lambda: self.turns(texts))
 
+    def in_context(self, texts: Sequence[str], offsets: Offsets, history: int | None = None) -> Halves:
+        """Return the vector of every turn with its history, a read-only memory map [turns, dim] of rows of length 1; arguments as for `means_in_context`."""
+        offsets = np.asarray(offsets)
+        make = lambda: unit(means_in_context(np.asarray(self.turns(texts), np.float32), offsets, history))  # noqa: E731
+        return self._kept(f"turns after {history}", _shape(texts, offsets), make)
+
     def of_table(self, table: pa.Table, embedded_by: str = "") -> Halves:
         """Return the vectors of the dialogues of a table with a column `turns`, as `dialogues` does.
 
@@ -113,27 +144,35 @@ class VectorStore:
         return self._dialogues(texts, offsets, lambda: embeddings_of(table) if there else self.turns(texts))
 
     def _dialogues(self, texts: Sequence[str], offsets: Offsets, embeddings: Callable[[], npt.NDArray[Any]]) -> Halves:
-        content = f"{_content(texts)} {hashlib.sha256(offsets.astype('<i8').tobytes()).hexdigest()} {_VERSION}"
-        return self._kept("dialogues", content, lambda: unit(decaying_means(np.asarray(embeddings(), np.float32), offsets)))
+        return self._kept("dialogues", _shape(texts, offsets), lambda: unit(decaying_means(np.asarray(embeddings(), np.float32), offsets)))
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         with limit_threads(1):
             return self.encoder.encode(texts)
 
     def _kept(self, kind: str, content: str, make: Callable[[], Floats]) -> Halves:
-        """Return the shard of a content, from its file where that is whole."""
+        """Return the shard of a content."""
         key = hashlib.sha256(f"{kind} {self.encoder.identity} {content}".encode()).hexdigest()
-        path = self.folder / f"{kind}-{key[:16]}.npy"
-        record = read_record(path)
-        if record is None or record.key != key:
-            vectors = make().astype(np.float16)
-            with replacing(path) as temporary:
-                with temporary.open("wb") as file:
-                    np.save(file, vectors)
-                sha256, size = digest(temporary), temporary.stat().st_size
-            write_record(path, ShardRecord(key, sha256, size, len(vectors), []))
-        kept: Halves = np.load(path, mmap_mode="r")
-        return kept
+        return kept_array(self.folder / f"{kind.replace(' ', '-')}-{key[:16]}.npy", key, lambda: make().astype(np.float16))
+
+
+def kept_array(path: Path, key: str, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return an array as a read-only memory map of its .npy file, which is made unless it is whole and its record has the key."""
+    record = read_record(path)
+    if record is None or record.key != key:
+        values = make()
+        with replacing(path) as temporary:
+            with temporary.open("wb") as file:
+                np.save(file, values)
+            sha256, size = digest(temporary), temporary.stat().st_size
+        write_record(path, ShardRecord(key, sha256, size, len(values), []))
+    kept: npt.NDArray[Any] = np.load(path, mmap_mode="r")
+    return kept
+
+
+def _shape(texts: Sequence[str], offsets: Offsets) -> str:
+    """Return a digest of dialogues, for what is made of them."""
+    return f"{_content(texts)} {hashlib.sha256(np.asarray(offsets).astype('<i8').tobytes()).hexdigest()} {_VERSION}"
 
 
 def _content(texts: Sequence[str]) -> str:

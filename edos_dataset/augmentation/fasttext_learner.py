@@ -54,7 +54,8 @@ class FastText:
         if texts:
             for row, (names, values) in enumerate(zip(*self._model.predict(list(texts), k=-1), strict=True)):
                 found[row, [int(name.removeprefix(_LABEL)) for name in names]] = values
-        return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9)
+        found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-9)
+        return found
 
     @cached_property
     def identity(self) -> str:

@@ -126,14 +126,23 @@ def read_labelled(folder: Path, split: str) -> Labelled:
     if path is None:
         raise FolderError(f"{folder} has no {split} split: expected {' or '.join(_path(Path(config), split).as_posix() for config in _READABLE)} in it")
     try:
-        table = pq.read_table(path)
-        table = table.filter(table["label"].is_valid())
-        turns = [[turn["text"] for turn in turns] for turns in table["turns"].to_pylist()]
-        targets = np.array(table["soft_label"].to_pylist(), np.float32).reshape(-1, len(LABELS))
-        weights = table["weight"].to_numpy() if "weight" in table.column_names else np.ones(len(turns))
-        return Labelled(turns, table["label"].to_numpy().astype(np.int64), targets, weights.astype(np.float32))
-    except (KeyError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError too
+        return labelled_of(pq.read_table(path))
+    except (KeyError, TypeError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError too
         raise ValueError(f"{path} is no Parquet file with the columns turns, label and soft_label of labelled dialogues: {error}") from error
+
+
+def labelled_of(table: pa.Table) -> Labelled:
+    """Return the rows of such a data set that have a label.
+
+    Raises:
+        KeyError: a column is missing.
+        ValueError: `Labelled` refuses what is there.
+    """
+    table = table.filter(table["label"].is_valid())
+    turns = [[turn["text"] for turn in turns] for turns in table["turns"].to_pylist()]
+    targets = np.array(table["soft_label"].to_pylist(), np.float32).reshape(-1, len(LABELS))
+    weights = table["weight"].to_numpy() if "weight" in table.column_names else np.ones(len(turns))
+    return Labelled(turns, table["label"].to_numpy().astype(np.int64), targets, weights.astype(np.float32))
 
 
 def _path(folder: Path, split: str) -> Path:

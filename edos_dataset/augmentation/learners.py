@@ -121,7 +121,8 @@ class LinearLearner:
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         unique = list(rows)
         embeddings = np.concatenate([self.store.turns(unique[start : start + _PIECE]) for start in range(0, len(unique), _PIECE)]).astype(np.float32)
-        return dialogue_features(embeddings[[rows[text] for text in texts]], offsets, self.decay)[offsets[1:] - 1]
+        features: Floats = dialogue_features(embeddings[[rows[text] for text in texts]], offsets, self.decay)[offsets[1:] - 1]
+        return features
 
 
 def learner_of(name: str, folder: Path, device: str = "cpu") -> Learner:

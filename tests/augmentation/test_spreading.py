@@ -5,7 +5,7 @@ import pytest
 
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.guards import Dialogues, overlapping, words_of
-from edos_dataset.augmentation.spreading import SpreadingRules, spread
+from edos_dataset.augmentation.spreading import SpreadingRules, agreement_of_seeds, spread
 from edos_dataset.labeling.encoder import Encoder
 from edos_dataset.recipes import RecipeError, build
 
@@ -111,6 +111,18 @@ def test_what_is_near_a_held_out_dialogue_gets_no_label():
     near = Dialogues(["test0"], [["x y"]], at(-0.95))
     result = spread(made("seed", at(1)), [0], made("pool", at(0.99, 0.93, -0.99)), near)
     assert reasons(result) == {"pool2": "held_out_near"} and set(labelled(result)) == {"pool0", "pool1"}
+
+
+def test_a_pool_that_no_seed_is_near_to():
+    result = spread(made("seed", at(1)), [0], made("pool", at(0.1, 0.2)), NOTHING)
+    assert not result.labels and result.count.rejected == {"not_similar": 2}
+
+
+def test_agreement_of_seeds_asks_the_others_of_other_words():
+    """The first three are near each other, the second and third most, of labels 5, 5 and 6; the fourth has the words of the fifth, and no other near it."""
+    seeds = made("seed", at(1, 0.999, 0.998, 0.1, 0.1), ["a b", "c d", "e f", "g h", "G, h!"])
+    assert agreement_of_seeds(seeds, [5, 5, 6, 7, 7], SpreadingRules(conflict="nearest")) == {"near": 3, "same": 1}
+    assert agreement_of_seeds(seeds, [5, 5, 6, 7, 7], SpreadingRules(conflict="none")) == {"near": 1, "same": 0}
 
 
 def test_read_is_kept_and_rejected():

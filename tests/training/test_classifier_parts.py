@@ -55,7 +55,7 @@ def test_micro_batches_hold_every_row_once_within_their_budget(budget):
 def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_replayed():
     import torch
 
-    examples = load("classifier_batches").Examples([[0]] * 50, torch.zeros(50, 41), torch.ones(50), own=20)
+    examples = load("classifier_batches").Examples([[0]] * 50, torch.zeros(50, 41), torch.ones(50), own=20, count=50)
     recipe = recipe_of(batch=8, replay_share=0.2, seed=5)
     first, second = (examples.epoch(number, recipe) for number in (0, 1))
     assert [len(rows) for rows in first] == [8, 8, 8, 2]
@@ -67,6 +67,28 @@ def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_rep
     assert samples[0] != samples[1]
     assert all(np.array_equal(one, other) for one, other in zip(first, examples.epoch(0, recipe), strict=True))
     assert not all(np.array_equal(one, other) for one, other in zip(first, examples.epoch(0, recipe_of(batch=8, replay_share=0.2, seed=6)), strict=True))
+
+
+def test_history_dropout_gives_a_share_of_the_examples_others_in_every_epoch_without_their_history():
+    import torch
+
+    examples = load("classifier_batches").Examples([[0]] * 800, torch.zeros(800, 41), torch.ones(800), own=400, count=400)
+    epochs = [np.concatenate(examples.epoch(number, recipe_of(history_dropout=0.25))) for number in (0, 1)]
+    for rows in epochs:
+        assert sorted(rows % 400) == list(range(400))
+        assert 70 < (rows >= 400).sum() < 130
+    assert set(epochs[0]) != set(epochs[1])
+
+
+def test_history_dropout_reads_the_last_turn_alone(tmp_path):
+    data, recipe = load("classifier_data"), recipe_of(task="dialogue", history_dropout=0.5)
+    part = data.Part([["well then", "yes"], ["no"]], np.array([1, 2]), np.eye(41, dtype=np.float32)[[1, 2]], np.ones(2, np.float32))
+    empty = part.take(np.zeros(0, np.int64))
+    tokenizer = load("classifier_model").build_tokenizer(recipe)
+    examples = load("classifier_batches").Examples.of(data.Data(part, empty, empty, empty, {}, {}), recipe, tokenizer)
+    with_history, alone, without, same = (tokenizer.decode(ids) for ids in examples.inputs)
+    assert with_history == "[CLS] yes [SEP] well then [SEP]" and without == "[CLS] yes [SEP]" and alone == same == "[CLS] no [SEP]"
+    assert examples.targets.argmax(dim=1).tolist() == [1, 2, 1, 2] and examples.count == examples.own == 2
 
 
 def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_was():

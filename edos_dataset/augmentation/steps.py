@@ -1,0 +1,89 @@
+"""The steps of `edos extend` as data: those of the papers, and others from YAML or the command line."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import yaml
+
+from edos_dataset.augmentation.self_labeling import SelfLabelingRules
+from edos_dataset.augmentation.spreading import SpreadingRules
+from edos_dataset.recipes import RecipeError, build
+
+
+@dataclass(frozen=True)
+class SpreadStep(SpreadingRules):
+    """A round of similarity spreading.
+
+    Args:
+        around: whose labels are spread: "last", those of the step before (the seed's in the first step), or "all".
+    """
+
+    around: Literal["last", "all"] = "last"
+
+    name: ClassVar[str] = "spread"
+
+
+Step = SpreadStep | SelfLabelingRules
+KINDS: dict[str, type[Step]] = {SpreadStep.name: SpreadStep, SelfLabelingRules.name: SelfLabelingRules}
+
+PAPERS: tuple[Step, ...] = (SpreadStep(threshold=0.92), SelfLabelingRules(), SpreadStep(threshold=0.9))
+"""The steps of EDOS, Section 3.3: around the crowd's dialogues, self-labelling, around the self-labelled ones. The seed is the first of the four stages."""
+
+PAPERS_COUNTS = (3196, 4100, 2118)
+"""New labels of each of these in the paper."""
+
+
+def read_steps(path: Path) -> list[Step]:
+    """Read a recipe: `steps: [spread: {threshold: 0.9}, self_label: {top: 50}, ...]`; a parameter that it does not name keeps its default.
+
+    Raises:
+        RecipeError: the file is no such recipe, or names an unknown step or parameter, or a value is of the wrong type or out of range.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+    if not isinstance(content, dict) or set(content) != {"steps"} or not isinstance(content["steps"], list) or not content["steps"]:
+        raise RecipeError(f"{path} is no recipe of `edos extend`: expected one key 'steps' with a list, such as\n{dump_steps(PAPERS)}")
+    return [_step(entry, f"{path}, step {number}") for number, entry in enumerate(content["steps"], 1)]
+
+
+def _step(entry: object, where: str) -> Step:
+    if isinstance(entry, str):
+        entry = {entry: {}}
+    if not isinstance(entry, dict) or len(entry) != 1 or next(iter(entry)) not in KINDS:
+        raise RecipeError(f"{where}: expected {' or '.join(KINDS)} with its parameters, got {entry!r}")
+    ((name, parameters),) = entry.items()
+    return build(KINDS[name], {} if parameters is None else parameters, where)
+
+
+def dump_steps(steps: Sequence[Step]) -> str:
+    """Return steps as YAML, with all their parameters."""
+    return yaml.safe_dump({"steps": [{step.name: asdict(step)} for step in steps]}, sort_keys=False)
+
+
+def override_steps(steps: Sequence[Step], settings: Sequence[str]) -> list[Step]:
+    """Change parameters of steps.
+
+    Args:
+        steps: the steps.
+        settings: texts "NUMBER.PARAMETER=VALUE", the number of the step from 1, the value as YAML: "1.threshold=0.85".
+
+    Raises:
+        RecipeError: a text of another form, or a step or parameter that is not there.
+    """
+    changed = list(steps)
+    for setting in settings:
+        target, equals, value = setting.partition("=")
+        number, dot, parameter = target.partition(".")
+        if not (equals and dot and number.isdigit() and 1 <= int(number) <= len(changed)):
+            raise RecipeError(f"--set expects STEP.PARAMETER=VALUE with a step from 1 to {len(changed)}, as in 1.threshold=0.85; got {setting!r}")
+        old = changed[int(number) - 1]
+        try:
+            parameters: dict[str, Any] = {**asdict(old), parameter: yaml.safe_load(value)}
+        except yaml.YAMLError as error:
+            raise RecipeError(f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes") from error
+        changed[int(number) - 1] = build(type(old), parameters, f"--set {setting}")
+    return changed

@@ -1,0 +1,98 @@
+"""The pool: which turns may get a label, with what history and vector."""
+
+import json
+
+import numpy as np
+import pytest
+
+from edos_dataset.augmentation import pool as pools
+from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, means_in_context, unit
+from edos_dataset.augmentation.pool import read_pool
+
+DIALOGUES = {"a": ["one", "two", "three", "four"], "none": [], "b": ["five"], "c": ["six", "seven"]}
+
+
+class LetterEncoder:
+    """Gives a text the counts of some letters."""
+
+    identity = "letters@1"
+
+    def encode(self, texts):
+        return np.array([[text.count(letter) + 0.1 for letter in "eotvn"] for text in texts], np.float32).reshape(-1, 5)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return VectorStore(tmp_path / "vectors", LetterEncoder())
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "pool.jsonl"
+    path.write_text("".join(json.dumps({"dialogue_id": name, "turns": turns}) + "\n" for name, turns in DIALOGUES.items()))
+    return path
+
+
+def test_every_turn_with_at_most_so_much_history(source, store):
+    pool = read_pool([source], store, history=2)
+    candidates = pool.candidates
+    assert list(candidates.ids) == ["a@1", "a@2", "a@3", "a@4", "b@1", "c@1", "c@2"]
+    assert (
+        candidates.turns[0] == ["one"]
+        and candidates.turns[3] == ["two", "three", "four"]
+        and candidates.turns[4] == ["five"]
+        and candidates.turns[-1] == ["six", "seven"]
+    )
+    assert candidates.turns[2:4] == [["one", "two", "three"], ["two", "three", "four"]]
+    for row, turns in enumerate(candidates.turns):
+        expected = unit(decaying_means(LetterEncoder().encode(turns).astype(np.float16), np.array([0, len(turns)])))[0]
+        np.testing.assert_allclose(candidates.vectors[0][row], expected, atol=1e-3)
+    with pytest.raises(IndexError):
+        candidates.ids[7]
+
+
+def test_last_turns_alone(source, store):
+    candidates = read_pool([source], store, history=None, every_turn=False).candidates
+    assert list(candidates.ids) == ["a@4", "b@1", "c@2"] and candidates.turns[0] == DIALOGUES["a"] and len(candidates.vectors[0]) == 3
+
+
+def test_pieces_change_nothing(source, store, monkeypatch):
+    whole = read_pool([source, source], store)
+    monkeypatch.setattr(pools, "PIECE_TURNS", 2)
+    parts = read_pool([source, source], store)
+    assert len(parts.pieces) == 4 and list(parts.candidates.ids) == list(whole.candidates.ids) and list(parts.candidates.turns) == list(whole.candidates.turns)
+    np.testing.assert_array_equal(np.concatenate(parts.candidates.vectors), np.concatenate(whole.candidates.vectors))
+
+
+def test_identity_is_of_texts_candidates_and_history(source, store, tmp_path):
+    def identity(**options):
+        return read_pool([source], store, **options).identity
+
+    first = identity()
+    assert first == identity() != identity(history=1) and first != identity(every_turn=False)
+    source.write_text(source.read_text().replace("seven", "eight"))
+    assert identity() != first
+
+
+def test_what_cannot_be_read_is_named(source, store, tmp_path):
+    with pytest.raises(ValueError, match="no such file"):
+        read_pool([tmp_path / "nothing"], store)
+    source.write_text('{"dialogue_id": "a", "turns": []}\n')
+    with pytest.raises(ValueError, match="pool is empty"):
+        read_pool([source], store)
+    with pytest.raises(ValueError, match="history must be 0 or more"):
+        read_pool([source], store, history=-1)
+
+
+@pytest.mark.parametrize("history", [0, 1, 3, None])
+def test_means_in_context_are_those_of_the_dialogues_that_end_there(history):
+    generator = np.random.default_rng(0)
+    offsets = np.cumsum([0, 1, 7, 2, 70])
+    embeddings = generator.normal(size=(offsets[-1], 4)).astype(np.float32)
+    found = means_in_context(embeddings, offsets, history)
+    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+        for turn in range(start, stop):
+            first = start if history is None else max(start, turn - history)
+            expected = decaying_means(embeddings[first : turn + 1], np.array([0, turn + 1 - first]))[0]
+            np.testing.assert_allclose(found[turn], expected, atol=1e-6)
+    assert means_in_context(embeddings[:0], np.array([0])).shape == (0, 4)
