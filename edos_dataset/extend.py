@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ from edos_dataset.augmentation.labelled import labelled_of
 from edos_dataset.augmentation.learners import Learner, learner_of
 from edos_dataset.augmentation.pool import Piece, Pool, read_pool
 from edos_dataset.augmentation.self_labeling import SelfLabel, SelfLabelingRules, choose, gains
-from edos_dataset.augmentation.similarity import TWO_GB
+from edos_dataset.augmentation.similarity import TWO_GB, Ints
 from edos_dataset.augmentation.spreading import SpreadLabel, agreement_of_seeds, spread
 from edos_dataset.augmentation.steps import PAPERS, PAPERS_COUNTS, SpreadStep, Step
 from edos_dataset.crowd.seed import read_seed
+from edos_dataset.labeling.annotate import dialogues_of
 from edos_dataset.labeling.encoder import Encoder
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labeling.labelers import Labeler, LinearLabeler
@@ -179,7 +181,9 @@ class Extension:
         labelled = [table.select(extended_features().keys()) for table in (self.seed["train"], *self.tables)]
         validation = labelled_of(self.seed["validation"])
         labeler = self.learner.fit(labelled_of(pa.concat_tables(labelled)), validation)
-        losses = [*losses, cross_entropy(last_turns(labeler, validation.turns), validation.labels)]
+        offsets = np.cumsum([0, *map(len, validation.turns)])
+        answers = self._predict(labeler, pa.array(chain.from_iterable(validation.turns), pa.string()), offsets)[offsets[1:] - 1]
+        losses = [*losses, cross_entropy(answers, validation.labels)]
         facts = {"classifier": labeler.identity, "validation_cross_entropy": losses, "trained_on": sum(map(len, labelled))}
         if not gains(losses, step.patience):
             return self._table([], number, "self-label", [], {}), StageCount(step.name, "dialogues"), facts
@@ -194,15 +198,15 @@ class Extension:
 
     def _probabilities(self, labeler: Labeler, piece: Piece) -> Floats:
         """Return the probabilities of a piece's candidates, float32 [candidates, 41], from before where they are there."""
-
-        def make() -> Floats:
-            if isinstance(labeler, LinearLabeler) and labeler.encoder.identity == self.store.encoder.identity:
-                embeddings = self.store.turns(piece.turns.field("text").to_pylist())
-                return labeler.on_embeddings(np.asarray(embeddings, np.float32), piece.offsets)[piece.rows]
-            return labeler.predict_proba(piece.texts())[piece.rows]
-
         key = hash_json([labeler.identity, piece.identity])
-        return kept_array(self.folder / "probabilities" / f"{key[:16]}.npy", key, make)
+        path = self.folder / "probabilities" / f"{key[:16]}.npy"
+        return kept_array(path, key, lambda: self._predict(labeler, piece.turns.field("text"), piece.offsets)[piece.rows])
+
+    def _predict(self, labeler: Labeler, texts: pa.StringArray, offsets: Ints) -> Floats:
+        """Return the probabilities of turns, one dialogue behind the other, float32 [turns, 41]; a linear head takes the embeddings that are kept."""
+        if isinstance(labeler, LinearLabeler) and labeler.encoder.identity == self.store.encoder.identity:
+            return labeler.on_embeddings(np.asarray(self.store.turns(texts.to_pylist()), np.float32), offsets)
+        return labeler.predict_proba(dialogues_of(texts, offsets))
 
     @cached_property
     def _held_out(self) -> Dialogues:
@@ -227,7 +231,7 @@ class Extension:
 
     def summary(self, sources: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
         """Return the counts of everything."""
-        like_papers = [type(step) for step in steps] == [type(step) for step in PAPERS]
+        like_papers = [type(step) for step in steps] == [type(step) for step in PAPERS]  # whatever the parameters
         papers = dict(enumerate(PAPERS_COUNTS, 1)) if like_papers else {}
         pieces = self.pool.pieces
         return {
@@ -247,13 +251,6 @@ class Extension:
 
 Made = tuple[pa.Table, StageCount, dict[str, Any]]
 """New labels, their counts, and what else goes into `extend.json`."""
-
-
-def last_turns(labeler: Labeler, dialogues: Sequence[Sequence[str]]) -> Floats:
-    """Return the probabilities of the last turn of each dialogue, float32 [dialogues, 41]."""
-    ends = np.cumsum([len(turns) for turns in dialogues])
-    probabilities: Floats = labeler.predict_proba(dialogues)[ends - 1]
-    return probabilities
 
 
 def _rows_of_seed(table: pa.Table) -> pa.Table:

@@ -25,7 +25,7 @@ def extend(
     seed: Annotated[Path, typer.Argument(help="A folder that `edos crowd seed` wrote.", show_default=False)],
     pool: Annotated[list[Path], typer.Argument(help="Folders of `edos curate`, and files of JSON lines `{dialogue_id, turns}`.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder to write; one of an earlier extension is brought up to date.", show_default=False)],
-    recipe: Annotated[Path | None, typer.Option(help="YAML list of steps.", show_default="the papers' three")] = None,
+    recipe: Annotated[str | None, typer.Option(help="`papers`, `minilm`, or YAML with a list of steps.", show_default="what goes with the encoder")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change a parameter of a step: `1.threshold=0.85`. May be repeated.")] = None,
     learner: Annotated[
         str, typer.Option(help="What self-labelling trains: `linear`, `fasttext`, or a command that takes --labelled FOLDER --out MODEL.")
@@ -46,12 +46,12 @@ def extend(
     from rich.console import Console
 
     from edos_dataset import console as show
-    from edos_dataset.augmentation.steps import PAPERS, override_steps, read_steps
+    from edos_dataset.augmentation.steps import override_steps, steps_of
     from edos_dataset.extend import extend as extending
     from edos_dataset.labeling.encoder import Encoder
     from edos_dataset.labeling.labelers import default_device
 
-    steps = override_steps(read_steps(recipe) if recipe else PAPERS, settings or [])
+    steps = override_steps(steps_of(recipe, encoder), settings or [])
     options: dict[str, Any] = {"learner": learner, "history": history, "every_turn": every_turn, "config": config, "memory": parse_size(memory)}
     chosen = Encoder(encoder, device or default_device())
     with Console(stderr=True).status("starting") as status:

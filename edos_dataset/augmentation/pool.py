@@ -15,7 +15,6 @@ from edos_dataset.augmentation.embeddings import Halves, VectorStore
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.augmentation.similarity import Ints
 from edos_dataset.dialogue_files import read_config, read_lines
-from edos_dataset.labeling.annotate import dialogues_of
 from edos_dataset.pipeline import hash_json
 from edos_dataset.schema import unnest
 
@@ -84,10 +83,6 @@ class Piece:
                 writer.write_table(columns.combine_chunks())
             sha256.update(sink.getvalue())
         return sha256.hexdigest()
-
-    def texts(self) -> list[list[str]]:
-        """Return the turns of each dialogue."""
-        return dialogues_of(self.turns.field("text"), self.offsets)
 
 
 @dataclass(frozen=True)
