@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from edos_dataset import __version__
-from edos_dataset.augmentation.cli import command as extend_command
+from edos_dataset.augmentation.cli import audit, extend
 from edos_dataset.crowd.cli import commands as crowd_commands
 from edos_dataset.engines import WorkerDied
 
@@ -270,5 +270,6 @@ def sample(folder: Annotated[Path, typer.Argument(help="Folder to write.", show_
         typer.echo(f"{sum(path.is_file() for path in folder.rglob('*'))} files in {folder}; next: edos curate {folder} --out edos")
 
 
-app.command()(extend_command(_explained()))
+for command in (extend, audit):
+    app.command()(_explained()(command))
 app.add_typer(crowd_commands(_explained()), name="crowd")

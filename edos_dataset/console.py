@@ -101,6 +101,21 @@ def extension_table(counts: Mapping[str, Any]) -> Table:
     return table
 
 
+def judgement_table(found: Mapping[str, Any]) -> Table:
+    """Return the table of error rates that `augmentation.audit.judged` gives."""
+    table = Table()
+    table.add_column("step")
+    for name in ("judged", "wrong", "unsure", "error rate", "95 % interval", "doubtful ones: wrong of judged"):
+        table.add_column(name, justify="right")
+    for name, row in [*found["steps"].items(), ("overall", found["overall"])]:
+        known = row["error_rate"] is not None
+        rate, ends = (f"{row['error_rate']:.1%}", "{:.1%} – {:.1%}".format(*row["interval"])) if known else ("", "")
+        table.add_row(
+            name, f"{row['judged']:,}", f"{row['wrong']:,}", f"{row['unsure']:,}", rate, ends, f"{row['worst']['wrong']:,} of {row['worst']['judged']:,}"
+        )
+    return table
+
+
 def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield dialogues as lines of rich markup: each turn after its label and confidence."""
     for dialogue in dialogues:

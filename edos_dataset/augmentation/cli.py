@@ -1,24 +1,14 @@
-"""`edos extend`: parses the command line, calls the package, prints."""
+"""`edos extend` and `edos audit`: parses the command line, calls the package, prints."""
 
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-
-
-def command(explained: Callable[[Callable[..., None]], Callable[..., None]]) -> Callable[..., None]:
-    """Return the command.
-
-    Args:
-        explained: wraps it so that errors which a user can mend become one message and an exit code.
-    """
-    return explained(extend)
 
 
 def extend(
@@ -64,6 +54,25 @@ def extend(
     terminal.print(show.extension_table(counts))
     terminal.print(f'from datasets import load_dataset; ds = load_dataset("{out.as_posix()}", "extended")', style="green", soft_wrap=True, markup=False)
     terminal.print(f"read some with your own eyes: {out / 'audit.html'}", soft_wrap=True, highlight=False)
+
+
+def audit(
+    source: Annotated[Path, typer.Argument(help="A folder of `edos extend`, or the judgements that its page gave.", show_default=False)],
+    per_label: Annotated[int, typer.Option(min=1, help="Random, and as many doubtful, examples of each label and step.")] = 5,
+    random_seed: Annotated[int, typer.Option("--seed", help="Seed of the drawing.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Write the page of labels to read anew, or tell the error rates that reading it showed, with 95 % intervals."""
+    from edos_dataset import console as show
+    from edos_dataset.augmentation.audit import judged, write_audit
+
+    if source.is_dir():
+        write_audit(source, source / "audit.html", per_label, random_seed)
+        typer.echo(f"{source / 'audit.html'}: judge the random examples, download the judgements, and give that file to `edos audit`")
+    elif as_json:
+        typer.echo(json.dumps(judged(source), indent=1))
+    else:
+        show.terminal().print(show.judgement_table(judged(source)))
 
 
 def parse_size(text: str) -> int:

@@ -79,11 +79,11 @@ def seed(
 
 
 def select(
-    run: Annotated[Path, typer.Argument(help="A folder that `edos curate` wrote.", show_default=False)],
+    run: Annotated[Path, typer.Argument(help="A folder that `edos curate` or `edos label` wrote.", show_default=False)],
     out: Annotated[Path, typer.Option(help="File of JSON lines to write; it appears, or is replaced, only when it is whole.", show_default=False)],
     per_label: Annotated[int, typer.Option(min=1, help="Dialogues a label.")] = 250,
     confidence: Annotated[float, typer.Option(min=0, max=1, help="Least confidence of the last turn's label.")] = 0.9,
-    config: Annotated[str, typer.Option(help="Config whose labels count.")] = "edos_initial",
+    config: Annotated[str | None, typer.Option(help="Config whose labels count.", show_default="edos_initial, or edos")] = None,
     alpha: Annotated[float, typer.Option(help="α of f = f_sum / (α + tokens).")] = 87.0,
     weight: Annotated[float, typer.Option(help="Weight of d, the share of distinct words.")] = 0.04,
 ) -> None:

@@ -53,6 +53,9 @@ class Readability:
         return f, d, f + self.weight * d
 
 
+_LABELLED = ("edos_initial", "edos")
+
+
 def token_frequencies(run: Path, config: str = "os") -> dict[str, float]:
     """Return every token of a run's dialogues with its share of all tokens, 0 to 1. Memory: the distinct tokens.
 
@@ -74,7 +77,7 @@ def token_frequencies(run: Path, config: str = "os") -> dict[str, float]:
 
 
 def select_tasks(
-    run: Path, per_label: int = 250, confidence: float = 0.9, config: str = "edos_initial", alpha: float = 87.0, weight: float = 0.04
+    run: Path, per_label: int = 250, confidence: float = 0.9, config: str | None = None, alpha: float = 87.0, weight: float = 0.04
 ) -> list[dict[str, Any]]:
     """Return the dialogues to give to people: for each label the most readable ones whose last turn surely has it.
 
@@ -83,10 +86,10 @@ def select_tasks(
     four times the tasks.
 
     Args:
-        run: a folder that `edos curate` wrote.
+        run: a folder that `edos curate` or `edos label` wrote; words are counted in its config "os" where it has that.
         per_label: tasks a label at most.
         confidence: least confidence of the label, 0 to 1.
-        config: the config whose labels count; "edos_initial" has the weak labels, as in the paper.
+        config: the config whose labels count; by default "edos_initial", which has the weak labels, as in the paper, and "edos" where that is not there.
         alpha: as of `Readability`.
         weight: likewise.
 
@@ -100,11 +103,13 @@ def select_tasks(
     """
     if per_label < 1 or not 0 <= confidence <= 1:
         raise ValueError(f"per_label is {per_label} and confidence {confidence}: give at least 1, and a confidence from 0 to 1")
+    there = read_manifest(run)["configs"]
+    config = config or next((name for name in _LABELLED if name in there), _LABELLED[0])
     tables = _dialogues(run, config)
     first = next(tables, None)
     if first is None or "label" not in first.schema.field("turns").type.value_type.names:
         raise FolderError(f"the config {config!r} of {run} has no labels: give a run that `edos curate` made with labels")
-    readability = Readability(token_frequencies(run), alpha, weight)
+    readability = Readability(token_frequencies(run, "os" if "os" in there else config), alpha, weight)
     best: list[list[dict[str, Any]]] = [[] for _ in LABELS]
     for table in chain([first], tables):
         for row in table.to_pylist():

@@ -100,6 +100,14 @@ def test_parameters_out_of_range(tmp_path, options, message):
         select_tasks(tmp_path, **options)
 
 
+def test_a_folder_of_edos_label_counts_its_own_words(tmp_path):
+    expected = select_tasks(write_run(tmp_path / "run", dialogues()), per_label=5)
+    run = write_run(tmp_path / "labelled", dialogues())
+    (run / "edos_initial").rename(run / "edos")
+    (run / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"edos": {}}}))
+    assert select_tasks(run, per_label=5) == expected
+
+
 def test_runs_without_labels(tmp_path):
     with pytest.raises(FolderError, match="manifest.json"):
         select_tasks(tmp_path)
