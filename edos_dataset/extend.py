@@ -174,7 +174,10 @@ class Extension:
         soft = around["soft_label"].take(pa.array([places[label.seed_id] for label in found.labels], pa.int64()))
         given: dict[str, list[Any]] = {"seed_id": [label.seed_id for label in found.labels], "similarity": [label.similarity for label in found.labels]}
         table = self._table(found.labels, number, "spread", soft, given)
-        return table, found.count, {"seeds": len(seeds), "among_seeds": agreement_of_seeds(seeds, labels, step, self.memory)}
+        # At this threshold, among the labels of people: those of a classifier would agree with themselves.
+        people = self.seed["train"]
+        among = agreement_of_seeds(self._dialogues(people), people["label"].to_pylist(), step, self.memory)
+        return table, found.count, {"seeds": len(seeds), "among_seeds": among}
 
     def _self_label(self, number: int, step: SelfLabelingRules, turn: int, losses: list[float]) -> "Made":
         """Train on all labels so far, and let the classifier label; nothing, if it is no better than the one before."""
