@@ -44,15 +44,23 @@ def load_recipe(path: Path, known: Known) -> list[Item]:
         RecipeError: the file is no recipe, or it names an unknown stage, parameter or config, or a value is of the wrong type or out of range.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return parse_recipe(path.read_text(encoding="utf-8"), str(path), known)
+    except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+
+
+def parse_recipe(text: str, where: str, known: Known) -> list[Item]:
+    """Return the pipeline that a YAML text says, as `load_recipe` does; `where` names it in messages."""
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(f"cannot read the recipe {where}: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("stages"), list):
-        raise RecipeError(f"{path} is no recipe: expected a key 'stages' with a list; `edos recipe` prints the default one")
+        raise RecipeError(f"{where} is no recipe: expected a key 'stages' with a list; `edos recipe` prints the default one")
     for key in content:
         if key != "stages":
-            raise RecipeError(f"{path}: unknown key {key!r}; the only one is 'stages'")
-    return [_item(entry, f"{path}, stage {number}", known) for number, entry in enumerate(content["stages"], 1)]
+            raise RecipeError(f"{where}: unknown key {key!r}; the only one is 'stages'")
+    return [_item(entry, f"{where}, stage {number}", known) for number, entry in enumerate(content["stages"], 1)]
 
 
 def _item(entry: object, where: str, known: Known) -> Item:

@@ -50,9 +50,9 @@ def dataset_card(
     sections += ["## Load\n\n" + _load_lines(loadable), "## What is in it\n\n" + _statistics(order)]
     labelled = [written for written in order if written.labels]
     if labelled:
-        sections.append("## Labels\n\n" + _label_table(labelled[0]))
+        sections.append("## Labels\n\n" + label_table(labelled[0]))
     if models:
-        sections.append("## The labelling models\n\n" + _models(models))
+        sections.append("## The labelling models\n\n" + model_table(models))
     if segmenters:
         sections.append("## How the turns were found\n\n" + _segmenters(segmenters))
     sections.append("## From file to dialogue\n\n" + _stages(stages))
@@ -116,7 +116,8 @@ def _statistics(configs: Sequence[ConfigFiles]) -> str:
     return "\n".join(lines)
 
 
-def _label_table(written: ConfigFiles) -> str:
+def label_table(written: ConfigFiles) -> str:
+    """Return the labels of a config, the most frequent first, as Markdown."""
     total = sum(written.labels.values())
     lines = [f"Turns per label in `{written.config}`:", "", "| label | turns | share |", "|---|---|---|"]
     for label, count in sorted(written.labels.items(), key=lambda item: (-item[1], item[0])):
@@ -124,7 +125,8 @@ def _label_table(written: ConfigFiles) -> str:
     return "\n".join(lines)
 
 
-def _models(models: Mapping[str, Mapping[str, Any]]) -> str:
+def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what the records of labelling models say of their quality and data as Markdown."""
     lines = ["| model | accuracy | macro-F1 | top-3 accuracy | calibration error | on | data and licences |", "|---|---|---|---|---|---|---|"]
     for name, record in models.items():
         lines.append(f"| `{name}` | {' | '.join(_measured(record))} | {record.get('licence_of_the_data', 'not stated')} |")

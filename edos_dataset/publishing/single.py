@@ -16,6 +16,8 @@ from edos_dataset.shards import FolderError, write_shard, write_text
 if TYPE_CHECKING:
     from datasets import Features
 
+TEXT_LICENCE = "subtitle-text-is-copyrighted"
+
 
 def write_single(out: Path, config: str, tables: Mapping[str, pa.Table], texts: Mapping[str, str]) -> None:
     """Write everything aside, then put it in place of what has the same name.
@@ -62,7 +64,7 @@ def read_single(folder: Path, config: str, splits: Sequence[str], columns: "Feat
     return pa.concat_tables(tables)
 
 
-def front_matter(config: str, columns: "Features", name: str, tags: Sequence[str], splits: Sequence[str] = SPLITS) -> str:
+def front_matter(config: str, columns: "Features", name: str, tags: Sequence[str], splits: Sequence[str] = SPLITS, licence: str = TEXT_LICENCE) -> str:
     """Return the YAML that heads the README of such a folder, between its lines of dashes.
 
     Args:
@@ -71,11 +73,12 @@ def front_matter(config: str, columns: "Features", name: str, tags: Sequence[str
         name: of the data set, for people.
         tags: what it is about, beside dialogues, emotion and empathy.
         splits: those with rows; `datasets` refuses to load a split without any.
+        licence: what the Hub shows, as none of its own fits.
     """
     metadata: dict[str, Any] = {
         "language": ["en"],
         "license": "other",
-        "license_name": "subtitle-text-is-copyrighted",
+        "license_name": licence,
         "pretty_name": name,
         "task_categories": ["text-classification"],
         "tags": ["dialogue", "emotion", "empathy", *tags],
