@@ -196,6 +196,8 @@ def main() -> None:
     if arguments.mode:
         sys.stdout.write(json.dumps(run_mode(arguments)))
         return
+    if arguments.work:
+        arguments.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
         found = compare(arguments, Path(work))
     from encoding import describe_machine  # what it imports is not for the processes that are measured
