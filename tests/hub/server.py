@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import threading
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,6 +42,7 @@ class LocalHub:
         readers: tokens that may not write.
         repos: (models, datasets or spaces; namespace/name) → repository.
         calls: (route, method, path) of every call so far.
+        sent: path of a file → bytes of it that were asked for.
         page: entries of a tree listing in one answer.
     """
 
@@ -49,6 +51,7 @@ class LocalHub:
     readers: set[str] = field(default_factory=lambda: {"hf_reader"})
     repos: dict[tuple[str, str], Repo] = field(default_factory=dict)
     calls: list[tuple[str | None, str, str]] = field(default_factory=list)
+    sent: Counter[str] = field(default_factory=Counter)
     page: int = 1000
     _failures: dict[str, Failure] = field(default_factory=dict)
 
@@ -208,6 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
         left = (last - first + 1) // (2 if half else 1) if self.command != "HEAD" else 0
         while left and (block := answer.file.read(min(left, 1 << 20))):
             left -= len(block)
+            self.hub.sent[self.parts["path"]] += len(block)
             self.wfile.write(block)
         if half:
             self._cut()

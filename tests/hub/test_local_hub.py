@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitOperationAdd, HfApi, HfFileSystem
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 REPO = "ns/toy"
@@ -19,9 +22,6 @@ def api(hub):
 @pytest.fixture
 def folder(tmp_path):
     """A data set of one config and three rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     path = tmp_path / "toy"
     (path / "letters").mkdir(parents=True)
     pq.write_table(pa.table({"letter": ["a", "b", "c"]}), path / "letters" / "train-00000-of-00001.parquet")
@@ -48,7 +48,7 @@ def test_the_life_of_a_repository(api, hub, folder, tmp_path, kind):
     assert [commit.commit_id for commit in api.list_repo_commits(REPO, repo_type=kind)][:2] == [second.oid, first.oid]
     for name in ("README.md", "letters/train-00000-of-00001.parquet"):
         got = api.hf_hub_download(REPO, name, repo_type=kind, revision="v1.0.0", cache_dir=tmp_path / "cache")
-        assert open(got, "rb").read() == (folder / name).read_bytes()
+        assert Path(got).read_bytes() == (folder / name).read_bytes()
     api.create_branch(REPO, branch="old", revision="v1.0.0", repo_type=kind)
     assert api.repo_info(REPO, repo_type=kind, revision="old").sha == first.oid
     api.delete_branch(REPO, branch="old", repo_type=kind)
@@ -110,9 +110,7 @@ def test_ranges_and_a_cut_within(api, hub, tmp_path):
     api.upload_file(path_or_fileobj=content, path_in_repo="a.bin", repo_id=REPO)
     hub.fail("resolve", cut="within", skip=1)  # after the HEAD
     got = api.hf_hub_download(REPO, "a.bin", cache_dir=tmp_path)
-    assert open(got, "rb").read() == content  # the client asked for the rest
-    from huggingface_hub import HfFileSystem
-
+    assert Path(got).read_bytes() == content  # the client asked for the rest
     with HfFileSystem(endpoint=hub.url, token="hf_ns", skip_instance_cache=True).open(f"{REPO}/a.bin") as file:
         file.seek(1000)
         assert file.read(10) == content[1000:1010]

@@ -1,0 +1,187 @@
+"""Publish a folder as a version of a data set on the Hub: one commit, its listing verified by hash, then the tag.
+
+Nothing is ever half published: a branch moves by one commit, and a version exists only with its tag, which is made last and never moved. After a stop anywhere
+the same call goes on: large files that are already there are not sent again, and a commit that was made is found by its content.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow.parquet as pq
+from huggingface_hub import CommitOperationAdd
+from huggingface_hub.hf_api import RepoFile
+
+from edos_dataset.publishing.changes import ConfigChange, compare, read_rows
+from edos_dataset.publishing.release import CARD, COUNTS, DATA, LocalFile, blob_id, check, configs_of, files_of, held
+from edos_dataset.publishing.remote import HubError, Remote
+from edos_dataset.publishing.versions import CHANGELOG, Version, changelog, check_step, versions_of
+
+MAIN = "main"
+_OURS = (*DATA, ".html")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a version would change on the Hub.
+
+    Attributes:
+        files: all files of the folder, by path.
+        uploads: paths of those that are not on the branch yet, or not with this content.
+        deletions: paths of data on the branch that the folder no longer has.
+        changelog: the new data changelog; one of `uploads` if it differs from the branch's.
+        head: the commit that the branch is at, or begins at; None where there is no repository.
+        new_branch: the branch has to be made.
+        private: whether only some may see the repository; None where there is none.
+        previous: the version to compare with, or None.
+        changes: what changed since, by config.
+        published: the commit of the version, where it has been published with this very content.
+    """
+
+    files: Mapping[str, LocalFile]
+    uploads: Sequence[str]
+    deletions: Sequence[str]
+    changelog: str
+    head: str | None
+    new_branch: bool
+    private: bool | None
+    previous: Version | None
+    changes: Sequence[ConfigChange]
+    published: str | None = None
+
+    def size(self, path: str) -> int:
+        """Return the bytes of a file to upload."""
+        return len(self.changelog.encode()) if path == CHANGELOG else self.files[path].size
+
+    def missing(self, listing: Mapping[str, RepoFile]) -> list[str]:
+        """Return the paths at which a listing of the Hub is not what was wanted, by LFS SHA-256 or git blob id."""
+        wrong = [path for path, file in self.files.items() if not _same(file, listing.get(path))]
+        if not self.published and (CHANGELOG not in listing or listing[CHANGELOG].blob_id != blob_id(self.changelog.encode())):
+            wrong.append(CHANGELOG)
+        return [*wrong, *_stale(listing, self.files)]
+
+
+def publish(
+    folder: Path,
+    remote: Remote,
+    version: Version,
+    *,
+    private: bool = False,
+    branch: str = MAIN,
+    dry_run: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> tuple[Plan, str | None]:
+    """Publish a folder that `edos curate`, `edos label`, `edos extend` or `edos crowd seed` wrote.
+
+    Args:
+        folder: the folder; kept from other commands of this package meanwhile.
+        remote: the repository; made if it is not there.
+        version: of the data; see `versions` for what a step means.
+        private: make a new repository private.
+        branch: that gets the commit; made if it is not there, from the previous version.
+        dry_run: only return the plan.
+        say: called with what is going on.
+
+    Returns:
+        The plan, and the commit that has the tag now, or None for a dry run.
+
+    Raises:
+        FolderError: the folder is unfinished, damaged, or has data that no config names.
+        HubError: the Hub refused, or cannot be reached.
+        ValueError: the version exists with other content, or is too small a step.
+    """
+    if not dry_run:
+        say("asking for the user")
+        remote.user()
+    with held(folder):
+        plan = make_plan(folder, remote, version, branch, say)
+        if private and plan.private is False:
+            raise HubError(f"{remote.url} is public, and --private only makes a new repository private: change it there first")
+        if dry_run or plan.published:
+            return plan, plan.published
+        if plan.private is None:
+            remote.create(private)
+        commit = _commit(plan, remote, version, branch, say)
+        say("verifying what is there")
+        if wrong := plan.missing(remote.files(commit)):
+            raise HubError(f"{remote.url} at {commit} is not what was sent ({', '.join(wrong[:3])}), so it got no tag: look at it, and give the command again")
+        remote.tag(version.tag, commit)
+        return plan, commit
+
+
+def make_plan(folder: Path, remote: Remote, version: Version, branch: str = MAIN, say: Callable[[str], None] = lambda _: None) -> Plan:
+    """Return what a version would change; nothing is written anywhere. Errors are those of `publish`."""
+    files = {path: file for path, file in files_of(folder).items() if path != CHANGELOG}
+    configs = check(folder, files)
+    say("asking what is published")
+    private = remote.private()
+    versions = versions_of(remote.tags()) if private is not None else {}
+    head = remote.head(branch) if private is not None else None
+    if version in versions:
+        plan = Plan(files, (), (), "", head, False, private, None, (), versions[version])
+        if wrong := plan.missing(remote.files(version.tag)):
+            newer = max(versions).after("patch")
+            text = f"{version.tag} is published at {remote.url} with other content ({', '.join(wrong[:3])}{', ...' * (len(wrong) > 3)})"
+            raise HubError(f"{text}, and a tag never moves: publish this as another version, {newer} or more")
+        return plan
+    previous = max((known for known in versions if known < version), default=None)
+    if versions and max(versions) > version and branch == MAIN:
+        raise HubError(f"{remote.url} is at {max(versions)} already: publish a later version, or give a --branch for the line of {version}")
+    say("comparing with what is published")
+    changes = _changes(files, configs, remote, previous)
+    if previous is not None:
+        check_step(version, previous, changes)
+    new_branch = head is None and private is not None
+    head = head or (remote.head(previous.tag if previous else MAIN) if private is not None else None)
+    listing = remote.files(head) if head else {}
+    existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
+    text = changelog(existing, version, previous, changes)
+    uploads = [path for path, file in files.items() if not _same(file, listing.get(path))]
+    return Plan(files, [*uploads, *([CHANGELOG] if text != existing else [])], _stale(listing, files), text, head, new_branch, private, previous, changes)
+
+
+def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Callable[[str], None]) -> str:
+    head = plan.head or remote.head(MAIN)
+    assert head is not None, "a repository that was just made has a branch main"
+    if plan.new_branch or (plan.head is None and branch != MAIN):
+        remote.create_branch(branch, head)
+    if not plan.uploads and not plan.deletions:
+        return head
+    sources: dict[str, Any] = {path: plan.changelog.encode() if path == CHANGELOG else plan.files[path].path for path in plan.uploads}
+    additions = [CommitOperationAdd(path, source) for path, source in sources.items()]
+    say(f"uploading {len(additions)} files, {sum(map(plan.size, plan.uploads)):,} bytes")
+    return remote.commit(branch, head, additions, plan.deletions, f"Release {version}", lambda commit: not plan.missing(remote.files(commit)))
+
+
+def _changes(files: Mapping[str, LocalFile], configs: Mapping[str, Mapping[str, str]], remote: Remote, previous: Version | None) -> list[ConfigChange]:
+    listing = remote.files(previous.tag) if previous else {}
+    before: Mapping[str, Mapping[str, str]] = {}
+    if previous and CARD in listing:
+        before = configs_of(remote.read(CARD, previous.tag).decode(), list(listing), f"{remote.url} at {previous.tag}")
+
+    def opened(path: str) -> Path | IO[bytes]:
+        """Open a file of the previous version: the one here, where it has the same content, otherwise the Hub's."""
+        return files[path].path if path in files and _same(files[path], listing[path]) else remote.opened(path, previous.tag if previous else MAIN)
+
+    changes = []
+    for config in [*configs, *(name for name in before if name not in configs)]:
+        old, new = before.get(config, {}), configs.get(config, {})
+        if not old or (old == new and all(_same(files[path], listing[path]) for path in new)):
+            rows = sum(pq.read_metadata(files[path].path).num_rows for path in new)
+            changes.append(ConfigChange(config, rows if old else 0, rows, added=0 if old else rows))
+        else:
+            there = remote.reading(f"read {config} of {previous}", lambda old=old: read_rows(old, opened))  # type: ignore[misc]
+            changes.append(compare(config, there, read_rows(new, lambda path: files[path].path) if new else None))
+    return changes
+
+
+def _same(file: LocalFile, there: RepoFile | None) -> bool:
+    if there is None or file.size != there.size:
+        return False
+    return file.sha256 == there.lfs.sha256 if there.lfs else file.blob == there.blob_id
+
+
+def _stale(listing: Mapping[str, RepoFile], files: Mapping[str, LocalFile]) -> list[str]:
+    """Return what the Hub has of earlier versions and the folder has not; what people put there otherwise stays."""
+    return [path for path in listing if path not in files and (path.endswith(_OURS) or path in COUNTS)]

@@ -1,0 +1,165 @@
+"""What of a folder goes to the Hub: its files, by content; refused if the folder is unfinished, damaged, or has data that no config names."""
+
+import fnmatch
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from filelock import FileLock, Timeout
+
+from edos_dataset.shards import FolderError, digest
+
+CARD = "README.md"
+COUNTS = ("manifest.json", "seed.json", "extend.json")
+"""What the commands that write such folders write last, or with everything else at one stroke."""
+DATA = (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".zip", ".gz")
+"""Suffixes of data files, which `datasets` would load; each must belong to a config."""
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file to publish, as it is on this machine."""
+
+    path: Path
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes."""
+        return self.path.stat().st_size
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 (hex), by which the Hub knows a large file."""
+        return digest(self.path)
+
+    @cached_property
+    def blob(self) -> str:
+        """Id (hex) that git gives the content, by which the Hub knows a small file."""
+        return blob_id(self.path.read_bytes())
+
+
+def blob_id(content: bytes) -> str:
+    """Return the id (hex) that git gives a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other commands of this package from writing to a folder meanwhile.
+
+    Raises:
+        FolderError: one of them is at work there.
+    """
+    lock = FileLock(folder / ".run" / "lock", timeout=0)
+    if (folder / ".run").is_dir():
+        try:
+            lock.acquire()
+        except Timeout as error:  # an OSError too
+            raise FolderError(f"another command is writing to {folder}: wait until it is done") from error
+        except OSError:  # a folder that only may be read: nothing writes there
+            pass
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def files_of(folder: Path) -> dict[str, LocalFile]:
+    """Return the files of a folder: path in it → file. Hidden ones, such as all of `.run`, are left out.
+
+    Raises:
+        FolderError: it is no folder, or an unfinished one.
+    """
+    if not folder.is_dir():
+        raise FolderError(f"{folder} is no folder: give one that `edos curate`, `edos label`, `edos extend` or `edos crowd seed` wrote")
+    finished = (folder / CARD).is_file() and any((folder / name).is_file() for name in COUNTS)
+    if not finished or (folder / ".run" / "publishing").exists() or (folder / ".run" / "retired").exists():
+        hint = "it is unfinished; give the command that writes it again" if (folder / ".run").is_dir() else "no command of this package has written it"
+        raise FolderError(f"{folder} cannot be published: {hint}")
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name.as_posix(): LocalFile(path) for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
+
+
+def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[str, str]]:
+    """Return the data files that a card's YAML names: config → path → split.
+
+    Args:
+        card: the text of README.md.
+        paths: of all files.
+        where: what holds them, for messages.
+
+    Raises:
+        FolderError: there is no such YAML, a pattern meets no file, or no config names a data file.
+    """
+    try:
+        entries = yaml.safe_load(card.split("---\n", 2)[1])["configs"]
+        patterns = [(entry["config_name"], data["split"], glob) for entry in entries for data in entry["data_files"] for glob in _globs(data["path"])]
+    except (IndexError, KeyError, TypeError, yaml.YAMLError) as error:
+        raise FolderError(f"{where}: the YAML at the head of {CARD} names no configs with data_files ({error!r}); without, nothing loads") from error
+    found: dict[str, dict[str, str]] = {}
+    for config, split, pattern in patterns:
+        met = {path: split for path in paths if fnmatch.fnmatchcase(path, pattern)}
+        if not met:
+            raise FolderError(f"{where}: no file is {pattern!r}, which {CARD} names for the split {split} of the config {config}")
+        found.setdefault(config, {}).update(met)
+    named = {path for files in found.values() for path in files}
+    if forgotten := [path for path in paths if path.endswith(DATA) and path not in named]:
+        raise FolderError(f"{where}: no config in the YAML of {CARD} names {_listed(forgotten)}; remove what does not belong there, or name it")
+    return found
+
+
+def check(folder: Path, files: Mapping[str, LocalFile]) -> dict[str, dict[str, str]]:
+    """Check that a folder is whole and loads, and return its data files: config → path → split.
+
+    Raises:
+        FolderError: a data file belongs to no config or is damaged, or the card states another number of rows.
+    """
+    card = files[CARD].path.read_text(encoding="utf-8")
+    configs = configs_of(card, list(files), str(folder))
+    _check_digests(folder, files)
+    stated = {(info["config_name"], split["name"]): split["num_examples"] for info in _infos(card) for split in info.get("splits", [])}
+    for config, paths in configs.items():
+        rows: dict[str, int] = {}
+        for path, split in paths.items():
+            try:
+                rows[split] = rows.get(split, 0) + pq.read_metadata(files[path].path).num_rows
+            except (OSError, pa.ArrowException) as error:
+                raise FolderError(f"{files[path].path} is no whole Parquet file ({error}): give the command that wrote {folder} again") from error
+        for split, number in rows.items():
+            if stated.get((config, split), number) != number:
+                told = f"{CARD} says {stated[config, split]:,} dialogues in the split {split} of {config}, and its files have {number:,}"
+                raise FolderError(f"{folder}: {told}; give the command that wrote it again")
+    return configs
+
+
+def _check_digests(folder: Path, files: Mapping[str, LocalFile]) -> None:
+    """Compare the files with what the run recorded when it wrote them, if it did."""
+    try:
+        recorded = json.loads((folder / ".run" / "published.json").read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
+        return
+    for name, known in recorded.items():
+        if name in files and files[name].sha256 != known:
+            raise FolderError(f"{files[name].path} is not as the run wrote it: give the command that wrote {folder} again")
+
+
+def _infos(card: str) -> list[dict[str, Any]]:
+    infos = yaml.safe_load(card.split("---\n", 2)[1]).get("dataset_info") or []
+    return infos if isinstance(infos, list) else [infos]
+
+
+def _globs(path: str | list[str]) -> list[str]:
+    return [path] if isinstance(path, str) else path
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
