@@ -227,5 +227,8 @@ def missing_share(manifest: Mapping[str, Any]) -> float:
 
 
 def _check_out(out: Path) -> None:
-    if (out / ".run").is_dir() and not (out / ".run" / _MARK).exists() and any(path.name not in ("lock", "process") for path in (out / ".run").iterdir()):
-        raise FolderError(f"{out} is a run of another command, whose configs would be lost: give a new or empty folder as --out")
+    run = out / ".run"
+    if (run / _MARK).exists() or not run.is_dir():  # a folder without `.run` is judged by `locked`
+        return
+    if {path.name for path in out.iterdir()} - {".run"} or {path.name for path in run.iterdir()} - {"lock", "process"}:
+        raise FolderError(f"{out} was written by another command, and what it holds would be lost: give a new or empty folder as --out")
