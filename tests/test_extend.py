@@ -150,3 +150,18 @@ def test_command_line(done, seed, pool):
     ):
         failed = CliRunner().invoke(app, ["extend", *arguments])
         assert failed.exit_code == 1 and message in " ".join(failed.output.split()) and "Traceback" not in failed.output
+
+
+def test_audit_page_and_judgements(done, tmp_path):
+    out, _ = done
+    before = (out / "audit.html").read_bytes()
+    again = CliRunner().invoke(app, ["audit", str(out), "--per-label", "1"])
+    assert again.exit_code == 0 and len((out / "audit.html").read_bytes()) < len(before)
+    entry = {"step": 1, "method": "spread", "label": "sad", "rows": 4, "dialogue_id": "x", "draw": "random"}
+    file = tmp_path / "judgements.json"
+    file.write_text(json.dumps({"judgements": [entry | {"verdict": verdict} for verdict in ("right", "right", "right", "wrong", "unsure")]}))
+    shown = CliRunner().invoke(app, ["audit", str(file)])
+    assert shown.exit_code == 0 and "25.0%" in shown.output
+    assert json.loads(CliRunner().invoke(app, ["audit", str(file), "--json"]).stdout)["overall"]["wrong"] == 1
+    failed = CliRunner().invoke(app, ["audit", str(tmp_path / "nothing.json")])
+    assert failed.exit_code == 1 and "download judgements" in " ".join(failed.output.split())
