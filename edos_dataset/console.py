@@ -92,7 +92,11 @@ def extension_table(counts: Mapping[str, Any]) -> Table:
         rejected = ", ".join(f"{reason} {count:,}" for reason, count in sorted(step["rejected"].items(), key=lambda item: -item[1]))
         if "among_seeds" in step:
             near, same = step["among_seeds"]["near"], step["among_seeds"]["same"]
-            check = f"{same:,} of {near:,} near dialogues of the seed have the same label ({same / near:.0%})" if near else "no dialogue of the seed is near another"
+            check = (
+                f"{same:,} of {near:,} near dialogues of the seed have the same label ({same / near:.0%})"
+                if near
+                else "no dialogue of the seed is near another"
+            )
         else:
             check = f"cross-entropy on validation {step['validation_cross_entropy'][-1]:.3f}"
         number = str(step["step"]) + (f", round {step['round']}" if step["round"] > 1 else "")

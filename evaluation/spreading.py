@@ -18,7 +18,6 @@ from typing import Any, get_args
 from rich.console import Console
 from rich.table import Table
 
-from edos_dataset.augmentation.audit import wilson
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.augmentation.labelled import labelled_of
@@ -26,6 +25,7 @@ from edos_dataset.augmentation.pool import read_pool
 from edos_dataset.augmentation.spreading import Conflict, SpreadingRules, agreement_of_seeds, spread
 from edos_dataset.crowd.seed import read_seed
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.labeling.metrics import wilson
 
 THRESHOLDS = (0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
 

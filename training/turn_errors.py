@@ -12,7 +12,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from turn_seams import Floats, Ints, Seams, read_labelled, score_with
 
+from edos_dataset.labeling.metrics import wilson
 from edos_dataset.schema import unnest
 
 CLASSES = ("model", "label", "ambiguous")
@@ -31,7 +31,6 @@ LEGEND = """Each sentence: label of the seam before it (= same turn, | new turn,
 The error is the seam before the sentence marked by >. Class it in errors.tsv: model, label or ambiguous.
 """
 SIGNS = {1: "=", 0: "|", -1: "?"}
-Z = 1.959964  # of the normal distribution, for 95 %
 
 
 def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, seed: int = 0, confident: bool = False) -> Ints:
@@ -143,7 +142,7 @@ def summarise(classes: Mapping[int, str], accuracy: float) -> dict[str, Any]:
 
     def share(*names: str) -> tuple[float, list[float]]:
         count = sum(counts[name] for name in names)
-        return count / total, wilson(count, total)
+        return count / total, wilson(count / total, total)
 
     def bound(*names: str) -> dict[str, Any]:
         value, (low, high) = share(*names)
@@ -151,18 +150,11 @@ def summarise(classes: Mapping[int, str], accuracy: float) -> dict[str, Any]:
 
     return {
         "errors": total,
-        "classes": {name: {"count": counts[name], "share": round(share(name)[0], 4), "interval": wilson(counts[name], total)} for name in CLASSES},
+        "classes": {name: {"count": counts[name], "share": round(share(name)[0], 4), "interval": wilson(counts[name] / total, total)} for name in CLASSES},
         "ceiling": bound("label"),
         "ceiling_with_ambiguous": bound("label", "ambiguous"),
         "corrected_accuracy": bound("model"),
     }
-
-
-def wilson(count: int, total: int) -> list[float]:
-    """Return the 95 % score interval of a share, 0 to 1 (Wilson, 1927)."""
-    share = count / total
-    middle, spread = share + Z**2 / (2 * total), Z * sqrt(share * (1 - share) / total + Z**2 / (4 * total**2))
-    return [round(max((middle + sign * spread) / (1 + Z**2 / total), 0.0), 4) for sign in (-1, 1)]
 
 
 def main() -> None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,11 +16,11 @@ from edos_dataset.augmentation.extended import COUNTS, read_extended
 from edos_dataset.augmentation.similarity import Ints
 from edos_dataset.crowd.names import MISSING
 from edos_dataset.labeling.heads import Floats
+from edos_dataset.labeling.metrics import wilson
 from edos_dataset.labels import LABELS
 from edos_dataset.shards import write_text
 
 DRAWS = ("random", "worst")
-_Z = 1.959964  # of a 95 % interval
 
 
 def write_audit(folder: Path, out: Path, per_label: int = 5, seed: int = 0) -> None:
@@ -195,9 +194,3 @@ def _figures(judgements: Sequence[_Judgement]) -> dict[str, Any]:
 def _tally(judgements: Sequence[_Judgement]) -> dict[str, int]:
     verdicts = [each.verdict for each in judgements]
     return {"judged": verdicts.count("right") + verdicts.count("wrong"), "wrong": verdicts.count("wrong"), "unsure": verdicts.count("unsure")}
-
-
-def wilson(share: float, number: float) -> list[float]:
-    """Return the 95 % score interval (Wilson, 1927) of a share, 0 to 1, of `number` judgements, above 0; a fraction too, if it is an effective number."""
-    middle, spread = share + _Z**2 / (2 * number), _Z * sqrt(share * (1 - share) / number + _Z**2 / (4 * number**2))
-    return [round(min(max((middle + sign * spread) / (1 + _Z**2 / number), 0.0), 1.0), 4) for sign in (-1, 1)]

@@ -4,6 +4,7 @@ Throughout, `labels` and `predicted` are int64 [n] label ids, `probabilities` [n
 they are, up to the temperature; the logarithms of probabilities are logits.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ BINS = 15
 
 RESAMPLES = 1000
 TOP = 3
+_Z = 1.959964  # of the normal distribution, for 95 %
 TEMPERATURES = (0.02, 50.0)
 """Range of `fit_temperature`."""
 
@@ -162,6 +164,12 @@ def resampled(columns: Array, groups: npt.NDArray[Any], resamples: int = RESAMPL
 def interval(values: Array) -> list[float | None]:
     """Return the 95 % percentile interval of bootstrapped values, to 4 digits; None where all are NaN."""
     return [None if np.isnan(values).all() else round(float(np.nanpercentile(values, percent)), 4) for percent in (2.5, 97.5)]
+
+
+def wilson(share: float, number: float) -> list[float]:
+    """Return the 95 % score interval (Wilson, 1927) of a share, 0 to 1, of `number` judgements, above 0; a fraction too, if it is an effective number."""
+    middle, spread = share + _Z**2 / (2 * number), _Z * math.sqrt(share * (1 - share) / number + _Z**2 / (4 * number**2))
+    return [round(min(max((middle + sign * spread) / (1 + _Z**2 / number), 0.0), 1.0), 4) for sign in (-1, 1)]
 
 
 def bootstrap(

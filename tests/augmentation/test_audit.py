@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 import pytest
 from extended_rows import counts, row, self_labelled, spread, step, table
 
-from edos_dataset.augmentation.audit import judged, wilson, write_audit
+from edos_dataset.augmentation.audit import judged, write_audit
 from edos_dataset.augmentation.extended import write_extended
+from edos_dataset.labeling.metrics import wilson
 from edos_dataset.shards import FolderError, locked
 
 VOID = {"meta", "input"}

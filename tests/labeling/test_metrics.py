@@ -148,3 +148,8 @@ def test_what_does_not_fit_is_named(logits, labels, groups, message):
 def test_confusion_of_what_does_not_fit(labels, predicted, message):
     with pytest.raises(ValueError, match=message):
         metrics.confusion(np.array(labels), np.array(predicted))
+
+
+@pytest.mark.parametrize(("share", "number", "expected"), [(0, 10, [0, 0.2775]), (1, 10, [0.7225, 1]), (0.5, 100, [0.4038, 0.5962])])
+def test_wilson_stays_between_0_and_1(share, number, expected):
+    assert metrics.wilson(share, number) == expected

@@ -95,8 +95,3 @@ def test_classes_say_what_the_labels_allow():
     assert found["corrected_accuracy"]["accuracy"] == 0.88
     with pytest.raises(ValueError, match="no error has a class"):
         errors.summarise({}, 0.8)
-
-
-@pytest.mark.parametrize(("count", "total", "interval"), [(0, 10, [0, 0.2775]), (10, 10, [0.7225, 1]), (50, 100, [0.4038, 0.5962])])
-def test_intervals_of_shares_stay_between_0_and_1(count, total, interval):
-    assert errors.wilson(count, total) == interval
