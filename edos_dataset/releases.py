@@ -1,0 +1,214 @@
+"""Raw releases as their authors gave them: rows are repaired by rule or rejected with a reason, and a `datasets` builder makes a data set of the rest.
+
+The builders themselves lie in `loading_scripts/`, one class for each release.
+"""
+
+import csv
+import inspect
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+
+from edos_dataset.crowd.answers import read_answers
+from edos_dataset.crowd.names import MISSING, read_answer
+from edos_dataset.crowd.splits import split_turns
+from edos_dataset.loading import data_folder
+from edos_dataset.pipeline import code_hash, hash_json
+from edos_dataset.shards import digest
+
+Row = dict[str, Any]
+
+
+class Reject(NamedTuple):
+    """What a data set leaves out of a release.
+
+    Attributes:
+        file: its name.
+        line: number of the line on which the row ends, or None where it stands for more than a row.
+        reason: `wrong_columns`, `no_id`, `no_text`, `no_answer`, `unknown_label`, `bad_score`, `repeated_id` or `unknown_actor`.
+        detail: the value, or the id, that is to blame.
+    """
+
+    file: str
+    line: int | None
+    reason: str
+    detail: str
+
+
+class ReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
+    """A builder over the files of a release: one split, "train", as no release has others.
+
+    Its place in the cache depends on the content of the files and on the code that reads them, so a mended file is never answered from the cache.
+
+    Args:
+        cache_dir: of `datasets`; by default its own.
+        data_dir: folder of the release, or the one that holds it under its own name; by default the environment's EDOS_DATA_DIR.
+        config_name: one of BUILDER_CONFIGS.
+        more: as `datasets.DatasetBuilder` takes them.
+
+    Raises:
+        ValueError: no folder is given, a file is not there, or the config is unknown.
+    """
+
+    FOLDER = ""
+    """Name of the release's folder."""
+
+    def __init__(self, cache_dir: str | None = None, *, data_dir: str | Path | None = None, config_name: str | None = None, **more: Any) -> None:  # noqa: ANN401
+        folder = data_folder(data_dir)
+        folder = folder / self.FOLDER if (folder / self.FOLDER).is_dir() else folder
+        config = config_name or self.DEFAULT_CONFIG_NAME
+        if config not in self.builder_configs:
+            raise ValueError(f"unknown config {config!r}: expected one of {', '.join(self.builder_configs)}")
+        files = [folder / name for name in self.file_names(config)]
+        for path in files:
+            if not path.is_file():
+                raise ValueError(f"{path} is not there: give the folder of the release, with {path.relative_to(folder)} in it, as data_dir or EDOS_DATA_DIR")
+        script = Path(inspect.getfile(type(self)))
+        more["hash"] = hash_json([code_hash(__name__), digest(script), [digest(path) for path in files]])
+        super().__init__(cache_dir=cache_dir, data_dir=str(folder), config_name=config_name, **more)
+        self.files = files
+
+    @classmethod
+    def file_names(cls, config: str) -> list[str]:
+        """Return the files of a config, relative to the release's folder."""
+        raise NotImplementedError
+
+    def rows(self) -> Iterator[Row | Reject]:
+        """Yield the release's rows, in its order, and what is rejected."""
+        raise NotImplementedError
+
+    def rejects(self) -> list[Reject]:
+        """Return what the data set leaves out; the files are read again."""
+        return [row for row in self.rows() if isinstance(row, Reject)]
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator(datasets.Split.TRAIN)]
+
+    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
+        yield from enumerate(row for row in self.rows() if not isinstance(row, Reject))
+
+
+def read_crowd(path: Path) -> Iterator[Row | Reject]:
+    """Yield the dialogues of the authors' crowd labels, a task a row, as `crowd.answers.read_answers` repairs them.
+
+    Dashes go and the text is detokenised; typed and misspelt answers become labels where they name one; a DialogID that comes again is called `ID#2`. `label`
+    is what the file calls agreed, null without a majority.
+    """
+    answers = read_answers(path)
+    given: dict[int, list[Row]] = {}
+    for task, worker, answer in zip(answers.task, answers.worker, answers.given, strict=True):
+        given.setdefault(task, []).append({"worker": worker, "answer": answer, "label": label_of(answer)})
+    stated = answers.stated or [""] * len(answers.tasks)
+    for number, (task, turns, agreed) in enumerate(zip(answers.tasks, answers.dialogues, stated, strict=True)):
+        if not turns or not given.get(number):
+            yield Reject(path.name, None, "no_answer" if turns else "no_text", task)
+        else:
+            yield {"dialogue_id": task, "turns": as_turns(turns), "label": label_of(agreed), "answers": given[number]}
+
+
+def read_extension(path: Path, method: str) -> Iterator[Row | Reject]:
+    """Yield the dialogues of one of the authors' extended files, each with the label of its last turn.
+
+    Columns: `os_dialog_id`, `os_dialog`, `emotion`, and a score from 0 to 1, `cos_sim` (with the seed's id, `amt_dialog_id` or `high_dialog_id`) or
+    `confidence`. Names of labels are read without regard to case and by their spellings; dashes go, and the text is detokenised.
+    """
+    score, seeds = ("cos_sim", ("amt_dialog_id", "high_dialog_id")) if method == "spread" else ("confidence", ())
+    seen: set[str] = set()
+    for line, row in read_csv(path, ("os_dialog_id", "os_dialog", "emotion", score)):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        name, turns, label, value = row["os_dialog_id"].strip(), split_turns(row["os_dialog"]), label_of(row["emotion"]), share_of(row[score])
+        faults = {
+            "no_id": (not name, row["os_dialog"][:40]),
+            "no_text": (not turns, name),
+            "unknown_label": (label is None, row["emotion"]),
+            "bad_score": (value is None, row[score]),
+            "repeated_id": (name in seen, name),
+        }
+        if found := [Reject(path.name, line, reason, detail) for reason, (bad, detail) in faults.items() if bad]:
+            yield found[0]
+            continue
+        seen.add(name)
+        seed = next((row[column] for column in seeds if column in row), None)
+        scores = {"similarity": value if method == "spread" else None, "confidence": None if method == "spread" else value}
+        yield {"dialogue_id": name, "turns": as_turns(turns), "label": label, "method": method, "seed_id": seed, **scores}
+
+
+def read_conversations(path: Path, annotated: bool) -> Iterator[Row | Reject]:
+    """Yield the conversations of a file of EmpatheticDialogues, whose name is their emotion.
+
+    "_comma_" becomes a comma, and blanks are collapsed. A row that is rejected takes its conversation with it: no history has a hole.
+    """
+    conversations: dict[str, Row] = {}
+    broken: set[str] = set()
+    for line, row in read_csv(path, ("Dialog_ID", "Type", "Actor", "Text", *(("Label",) if annotated else ()))):
+        if isinstance(row, Reject):
+            broken.add(row.detail)
+            yield row
+            continue
+        name, text = row["Dialog_ID"].strip(), " ".join(row["Text"].replace("_comma_", ",").split())
+        label = label_of(row["Label"]) if annotated else None
+        faults = {
+            "no_id": not name,
+            "no_text": not text,
+            "unknown_actor": row["Actor"] not in ("none", "speaker", "listener"),
+            "unknown_label": annotated and label is None,
+        }
+        if found := [reason for reason, bad in faults.items() if bad]:
+            broken.add(name)
+            yield Reject(path.name, line, found[0], f"{name}: {row['Actor']}, {row.get('Label', '')}")
+            continue
+        entry = conversations.setdefault(name, {"dialogue_id": name, "emotion": label_of(path.stem), "situation": None, "turns": []})
+        if row["Actor"] == "none":
+            entry["situation"] = text
+        else:
+            entry["turns"].append({"text": text, "speaker": row["Actor"], "label": label})
+    for name, entry in conversations.items():
+        if name in broken or not entry["turns"]:
+            yield Reject(path.name, None, "no_text", f"{name}: {'a row of it is rejected' if name in broken else 'nothing but the situation'}")
+        else:
+            yield entry
+
+
+def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | Reject]]:
+    """Yield the rows of a CSV file with their line numbers; a row with too many or too few values is rejected, its first one as the detail.
+
+    Raises:
+        ValueError: the file is no CSV in UTF-8, or lacks a column.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            if lacking := [column for column in columns if column not in header]:
+                raise ValueError(f"{path} has no column {lacking[0]!r}: expected {', '.join(columns)}, found {', '.join(header) or 'none'}")
+            for row in reader:
+                if row and len(row) != len(header):
+                    yield reader.line_num, Reject(path.name, reader.line_num, "wrong_columns", row[0])
+                elif row:
+                    yield reader.line_num, dict(zip(header, row, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no CSV file in UTF-8: {error}") from error
+
+
+def as_turns(texts: Sequence[str]) -> list[Row]:
+    """Return texts as turns of the config "os", without times and sentences."""
+    return [{"text": text, "start": None, "end": None, "sentence_ids": []} for text in texts]
+
+
+def label_of(given: str) -> int | None:
+    """Return the id of the label that a text names, None where it names none."""
+    label = read_answer(given).label
+    return None if label == MISSING else label
+
+
+def share_of(text: str) -> float | None:
+    """Return a number from 0 to 1, None where a text is none. Cosines of equal vectors come out a little above 1 and count as 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return min(value, 1.0) if 0 <= value <= 1.0001 else None

@@ -1,0 +1,33 @@
+"""The EDOS authors' extended labels, spread from the crowd's to near dialogues or given by a classifier (CC BY 4.0; the text is subtitles)."""
+
+from collections.abc import Iterator
+
+import datasets
+
+from edos_dataset.augmentation.extended import extended_features
+from edos_dataset.releases import Reject, ReleaseBuilder, Row, read_extension
+
+_METHODS = {"similar": "spread", "self_labeled": "self-label", "similar_self_labeled": "spread"}
+_COLUMNS = ("dialogue_id", "turns", "label", "method", "seed_id", "similarity", "confidence")
+
+
+class EdosExtended(ReleaseBuilder):
+    """A dialogue a row, with the label of its last turn; the columns mean what they mean in the config `extended`."""
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIGS = [datasets.BuilderConfig(name, datasets.Version("1.0.0"), description=f"{name}_dialogs.csv") for name in _METHODS]
+    DEFAULT_CONFIG_NAME = "similar"
+    FOLDER = "edos_amt"
+
+    @classmethod
+    def file_names(cls, config: str) -> list[str]:
+        """Return the file of a config."""
+        return [f"{config}_dialogs.csv"]
+
+    def _info(self) -> datasets.DatasetInfo:
+        known = extended_features()
+        return datasets.DatasetInfo(description=__doc__, features=datasets.Features({name: known[name] for name in _COLUMNS}), license="CC BY 4.0 (labels)")
+
+    def rows(self) -> Iterator[Row | Reject]:
+        """Yield the dialogues and what is rejected."""
+        return read_extension(self.files[0], _METHODS[self.config.name])
