@@ -1,0 +1,189 @@
+"""`edos_dataset.load`: raw releases with their repairs and rejects, folders of this package, and no guessing about the Hub."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import edos_dataset
+from edos_dataset.labels import EMOTIONS, LABEL_IDS
+from edos_dataset.loading import builder, folder_features
+from edos_dataset.publishing.labels_only import write_labels_only
+
+sys.path.insert(0, str(Path(__file__).with_name("publishing")))
+from published_folder import films_of, publish
+
+CROWD = """\
+Count,Index,DialogID,Dialog,Agreed emotion (2/3 vote),Worker 1 answer,Worker 2 answer,Worker 3 answer
+1,a,7,"- Did the bus leave ?
+- - It 's gone .",Sad,Sad,sad (Other),Joyful
+2,b,7,- We won !,-,Joyful,Exited,Proud
+3,c,8,,-,Sad,Sad,Sad
+4,d,9,- Well .,-,-,,-
+"""
+SIMILAR = """\
+,emotion,cos_sim,amt_dialog_id,amt_dialog,os_dialog_id,os_dialog
+0,Acknowledging,0.95,7,x,100,"- I see .
+- Right ."
+1,Acknowledging,1.00000001,7,x,101,- I see .
+2,Gloomy,0.95,7,x,102,- I see .
+3,Acknowledging,high,7,x,103,- I see .
+4,Acknowledging,0.95,7,x,100,- I see .
+5,Acknowledging,0.95,7,x,,- I see .
+6,Acknowledging,0.95,7,x,104,-
+7,Acknowledging,0.95
+"""
+SELF_LABELED = "Unnamed: 0.1,Unnamed: 0,os_dialog_id,emotion,confidence,os_dialog\n1,1,300,afraid,0.75,- Who is there ?\n"
+TALK = """\
+Dialog_ID,Type,Actor,Text,Label
+h1,situation,none,The lamp_comma_ it fell,afraid
+h1,utterance,speaker,The lamp_comma_  it fell!,afraid
+h1,utterance,listener,Oh no.,sympathizing
+h2,situation,none,Alone,afraid
+h3,situation,none,Wrong,afraid
+h3,utterance,speaker,Hello.,gloomy
+h3,utterance,listener,Yes?,questioning
+h4,utterance,narrator,Once.,neutral
+h5,utterance,speaker
+"""
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Small releases in the form of the real ones, under their names."""
+    folder = tmp_path / "data"
+    for name, text in (("mturk_groundtruth_labels", CROWD), ("similar_dialogs", SIMILAR), ("self_labeled_dialogs", SELF_LABELED)):
+        (folder / "edos_amt").mkdir(parents=True, exist_ok=True)
+        (folder / "edos_amt" / f"{name}.csv").write_text(text, encoding="utf-8")
+    for emotion in EMOTIONS:
+        path = folder / "empathetic_dialogues" / "annotated" / f"{emotion}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(TALK if emotion == "afraid" else TALK.splitlines()[0] + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "run"
+    publish(folder, [*films_of("train", 5), *films_of("test", 2)], ["edos", "os"], rows_a_file=2)
+    return folder
+
+
+def load(tmp_path, *arguments, **more):
+    return edos_dataset.load(*arguments, **more, cache_dir=str(tmp_path / "cache"))
+
+
+def rejected(name, data, config=None):
+    return [(reject.line, reject.reason) for reject in builder(name)(data_dir=data, config_name=config).rejects()]
+
+
+def test_crowd(data, tmp_path):
+    loaded = load(tmp_path, "edos_amt", source=data)
+    assert list(loaded) == ["train"]
+    first, second = loaded["train"]
+    assert (first["dialogue_id"], second["dialogue_id"]) == ("7", "7#2")
+    assert [turn["text"] for turn in first["turns"]] == ["Did the bus leave?", "It's gone."]
+    assert (first["label"], second["label"]) == (LABEL_IDS["sad"], None)
+    assert [(answer["worker"], answer["label"]) for answer in first["answers"]] == [
+        ("1", LABEL_IDS["sad"]),
+        ("2", LABEL_IDS["sad"]),
+        ("3", LABEL_IDS["joyful"]),
+    ]
+    assert [answer["label"] for answer in second["answers"]] == [LABEL_IDS[name] for name in ("joyful", "excited", "proud")]
+    assert [(reject.reason, reject.detail) for reject in builder("edos_amt")(data_dir=data).rejects()] == [("no_text", "8"), ("no_answer", "9")]
+
+
+def test_extended(data, tmp_path):
+    rows = list(load(tmp_path, "edos_extended", source=data / "edos_amt", split="train"))
+    assert [(row["dialogue_id"], [turn["text"] for turn in row["turns"]]) for row in rows] == [("100", ["I see.", "Right."]), ("101", ["I see."])]
+    assert [(row["label"], row["method"], row["seed_id"], row["similarity"], row["confidence"]) for row in rows] == [
+        (LABEL_IDS["acknowledging"], "spread", "7", similarity, None) for similarity in (0.95, 1.0)
+    ]
+    assert rejected("edos_extended", data) == [(5, "unknown_label"), (6, "bad_score"), (7, "repeated_id"), (8, "no_id"), (9, "no_text"), (10, "wrong_columns")]
+    (row,) = load(tmp_path, "edos_extended", "self_labeled", source=data, split="train")
+    assert (row["method"], row["confidence"], row["similarity"], row["seed_id"]) == ("self-label", 0.75, None, None)
+    with pytest.raises(ValueError, match="similar_self_labeled_dialogs.csv is not there"):
+        load(tmp_path, "edos_extended", "similar_self_labeled", source=data)
+
+
+def test_empathetic_dialogues(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("EDOS_DATA_DIR", str(data))
+    (row,) = load(tmp_path, "empathetic_dialogues", "annotated", split="train")
+    assert (row["dialogue_id"], row["emotion"], row["situation"]) == ("h1", LABEL_IDS["afraid"], "The lamp, it fell")
+    assert row["turns"] == [
+        {"text": "The lamp, it fell!", "speaker": "speaker", "label": LABEL_IDS["afraid"]},
+        {"text": "Oh no.", "speaker": "listener", "label": LABEL_IDS["sympathizing"]},
+    ]
+    lines = [(7, "unknown_label"), (9, "unknown_actor"), (10, "wrong_columns")]
+    assert rejected("empathetic_dialogues", None, "annotated") == [*lines, (None, "no_text"), (None, "no_text")]
+
+
+def test_a_mended_file_is_not_answered_from_the_cache(data, tmp_path):
+    assert load(tmp_path, "edos_extended", source=data, split="train").num_rows == 2
+    path = data / "edos_amt" / "similar_dialogs.csv"
+    path.write_text(SIMILAR.replace("Gloomy", "Sad"), encoding="utf-8")
+    assert load(tmp_path, "edos_extended", source=data, split="train")["dialogue_id"] == ["100", "101", "102"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda path: path.unlink(), "similar_dialogs.csv is not there"),
+        (lambda path: path.write_text("a,b\n"), "has no column 'os_dialog_id'"),
+        (lambda path: path.write_bytes(b"\xff\xfe\x00"), "no CSV file in UTF-8"),
+    ],
+)
+def test_bad_releases(data, spoil, says):
+    spoil(data / "edos_amt" / "similar_dialogs.csv")
+    with pytest.raises(ValueError, match=says):
+        builder("edos_extended")(data_dir=data).rejects()
+
+
+def test_folders(run, tmp_path):
+    loaded = load(tmp_path, str(run))
+    assert {split: part.num_rows for split, part in loaded.items()} == {"train": 5, "test": 2}
+    assert loaded["test"].features == folder_features("edos")
+    assert load(tmp_path, str(run), "os", "test")["dialogue_id"] == [f"{film}#1" for film in films_of("test", 2)]
+    assert "label" not in load(tmp_path, "os", source=run, split="train").features["turns"].feature
+    assert [row["document_id"] for row in load(tmp_path, str(run), split="train", streaming=True)] == films_of("train", 5)
+    write_labels_only(run, tmp_path / "labels", "edos", {}, "", {})
+    assert load(tmp_path, "anything", source=tmp_path / "labels", split="test").features == folder_features("labels_only")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more", "says"),
+    [
+        (("edos",), {}, "the Hub has no data set without a namespace"),
+        (("edos_amt",), {}, "EDOS_DATA_DIR"),
+        (("edos_amt",), {"source": "/there/is/none"}, "is no folder"),
+        (("edos_extended", "other"), {"source": "."}, "unknown config 'other': expected one of similar"),
+        (("edos",), {"source": "/there/is/none"}, "is no folder"),
+        (("edos",), {"source": "."}, "has no data set of this package"),
+    ],
+)
+def test_what_cannot_be_had(tmp_path, monkeypatch, arguments, more, says):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EDOS_DATA_DIR", raising=False)
+    with pytest.raises(ValueError, match=says):
+        edos_dataset.load(*arguments, **more)
+
+
+def test_configs_and_revisions_of_a_folder(run):
+    with pytest.raises(ValueError, match="no config 'edos_initial'; it has edos, os"):
+        edos_dataset.load(str(run), "edos_initial")
+    with pytest.raises(ValueError, match="only the Hub has revisions"):
+        edos_dataset.load(str(run), revision="v1.0.0")
+
+
+@pytest.mark.skipif("EDOS_DATA_DIR" not in os.environ, reason="needs the real releases")
+@pytest.mark.parametrize(
+    ("name", "config", "rows"),
+    [("edos_amt", None, 8437), ("edos_extended", "similar", 2527), ("edos_extended", "self_labeled", 4100), ("edos_extended", "similar_self_labeled", 2118)]
+    + [("empathetic_dialogues", config, 22321) for config in ("unannotated", "annotated")],
+)
+def test_real_releases_lose_nothing(name, config, rows, tmp_path):
+    made = builder(name)(cache_dir=str(tmp_path), config_name=config)
+    made.download_and_prepare()
+    assert made.as_dataset(split="train").num_rows == rows
+    assert made.rejects() == []
