@@ -1,14 +1,20 @@
 """`edos publish` against the local Hub: what gets there, what is refused, and that nothing is ever half there."""
 
 import json
+import os
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hub.server import LocalHub
 from published_folder import films_of, publish
+from typer.testing import CliRunner
 
+from edos_dataset.cli import app
 from edos_dataset.publishing import hub as publishing
 from edos_dataset.publishing.cards import dataset_card
+from edos_dataset.publishing.changes import read_rows
 from edos_dataset.publishing.release import held
 from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.publishing.versions import CHANGELOG, Version
@@ -129,15 +135,15 @@ def test_second_version(hub, folder):
     assert state(hub)[1]["v1.0.0"] == first
 
 
-def test_only_ids_texts_and_labels_of_the_previous_version_move(hub, tmp_path):
-    films = films_of("train", 1001)
-    folder = run(tmp_path / "run" / "edos", films[:1000], ["edos"], 1000)
-    release(hub, folder)
-    size = (folder / "edos" / "train-00000-of-00001.parquet").stat().st_size
-    run(folder, films, ["edos"], 1001)
-    plan, _ = release(hub, folder, V11)
-    assert plan.changes[0].added == 1
-    assert 0 < hub.sent["edos/train-00000-of-00001.parquet"] < 0.7 * size
+def test_of_the_previous_version_only_ids_texts_and_labels_move(hub, tmp_path):
+    table = pa.table({"dialogue_id": [str(row) for row in range(3_000)], "label": [0] * 3_000, "path": [os.urandom(100).hex() for _ in range(3_000)]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1_000)
+    there = remote(hub)
+    there.create(private=False)
+    there.api.upload_file(path_or_fileobj=tmp_path / "a.parquet", path_in_repo="a.parquet", repo_id=REPO, repo_type="dataset")
+    rows = read_rows({"a.parquet": "train"}, lambda path: there.opened(path, "main"))
+    assert len(rows.ids) == 3_000
+    assert 0 < hub.sent["a.parquet"] < (tmp_path / "a.parquet").stat().st_size / 2
 
 
 @pytest.mark.parametrize(
@@ -366,3 +372,68 @@ def test_what_arrived_otherwise_gets_no_tag(hub, folder):
     with pytest.raises(HubError, match=r"not what was sent \(README\.md\), so it got no tag"):
         release(hub, folder, say=change)
     assert state(hub)[1] == {}
+
+
+# The command.
+
+
+@pytest.fixture
+def edos(hub, monkeypatch, tmp_path):
+    """Return a function that gives `edos publish` its arguments and returns its exit code and what it printed."""
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setenv("HF_TOKEN", "hf_ns")
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def call(*arguments):
+        done = CliRunner().invoke(app, ["publish", *map(str, arguments)])
+        return done.exit_code, done.output
+
+    return call
+
+
+def test_command(hub, folder, edos):
+    arguments = (folder, "--repo", REPO, "--version")
+    code, told = edos(*arguments, "1.0.0", "--dry-run")
+    assert code == 0 and not hub.repos
+    for path in paths(folder):
+        assert f"{(folder / path).stat().st_size:,} {path}" in told
+    assert ".run" not in told
+    assert "edos 10, os 10 dialogues" in told
+    assert "nothing was changed" in told
+    code, told = edos(*arguments, "1.0.0")
+    assert code == 0
+    assert f'load_dataset("{REPO}", revision="v1.0.0")' in told
+    assert_published(hub, folder)
+    assert "v1.0.0 is already published with this content" in edos(*arguments, "v1.0.0")[1]
+    run(folder, [*FILMS, *films_of("train", 7)[6:]], rows_a_file=9)
+    code, told = edos(*arguments, "1.0.1")
+    assert code == 1 and "1.0.1 is too small a step after 1.0.0" in told
+    code, told = edos(*arguments, "1.1.0", "--dry-run")
+    assert "delete edos/train-00001-of-00002.parquet" in told
+    assert "1.1.0 after 1.0.0; the data ask for a minor step at least" in told
+    assert "edos: 11 dialogues, 1 added, 0 removed" in told
+
+
+def test_command_as_json(hub, folder, edos, tmp_path):
+    code, told = edos(folder, "--repo", REPO, "--version", "1.0.0", "--json", "--private")
+    report = json.loads(told[told.index("{") : told.rindex("}") + 1])
+    assert code == 0
+    assert (report["version"], report["commit"], report["previous"]) == ("1.0.0", state(hub)[1]["v1.0.0"], None)
+    assert sorted(report["uploads"]) == sorted([CHANGELOG, *paths(folder)])
+    assert hub.repos[KEY].private
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere", "--repo", REPO, "--version", "1.0.0"], "nowhere is no folder"),
+        (["nowhere", "--repo", "edos", "--version", "1.0.0"], "NAMESPACE/NAME"),
+        (["nowhere", "--repo", REPO, "--version", "1.0"], "three numbers"),
+        (["nowhere", "--repo", REPO, "--version", "1.0.0", "--token", "hf_wrong"], "does not accept the token"),
+    ],
+)
+def test_mistakes_are_explained(edos, arguments, message):
+    code, told = edos(*arguments)
+    assert code == 1
+    assert message in told
