@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO, Any, Literal, TypeVar
 
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, HfFileSystem
+from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, HfFileSystem
 from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled, RepositoryNotFoundError, RevisionNotFoundError
 from huggingface_hub.hf_api import RepoFile
 
@@ -118,7 +118,8 @@ class Remote:
         Returns:
             The new commit.
         """
-        operations = [*additions, *(CommitOperationDelete(path) for path in deletions)]
+        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [*additions]
+        operations += [CommitOperationDelete(path) for path in deletions]
 
         def made_before() -> str | None:
             head = self.head(branch)
@@ -126,7 +127,7 @@ class Remote:
 
         def make() -> str:
             made = self.api.create_commit(**self._where, operations=operations, commit_message=message, revision=branch, parent_commit=parent)
-            return made.oid
+            return str(made.oid)
 
         self._call("upload", lambda: self.api.preupload_lfs_files(**self._where, additions=additions, revision=branch, free_memory=False))
         return self._call("commit", make, made_before)
@@ -170,7 +171,8 @@ class Remote:
                         return found
                 if not passing or attempt == _TRIES - 1:
                     raise HubError(self._told(what, cause)) from error
-                time.sleep(_asked_wait(cause) if _asked_wait(cause) is not None else self.wait * 2**attempt)
+                asked = _asked_wait(cause)
+                time.sleep(self.wait * 2**attempt if asked is None else asked)
         raise AssertionError("the last try returns or raises")
 
     def _told(self, what: str, error: Exception) -> str:
