@@ -98,8 +98,8 @@ def read_crowd(path: Path) -> Iterator[Row | Reject]:
     """
     answers = read_answers(path)
     given: dict[int, list[Row]] = {}
-    for task, worker, answer in zip(answers.task, answers.worker, answers.given, strict=True):
-        given.setdefault(task, []).append({"worker": worker, "answer": answer, "label": label_of(answer)})
+    for owner, worker, answer in zip(answers.task, answers.worker, answers.given, strict=True):
+        given.setdefault(owner, []).append({"worker": worker, "answer": answer, "label": label_of(answer)})
     stated = answers.stated or [""] * len(answers.tasks)
     for number, (task, turns, agreed) in enumerate(zip(answers.tasks, answers.dialogues, stated, strict=True)):
         if not turns or not given.get(number):
@@ -121,7 +121,7 @@ def read_extension(path: Path, method: str) -> Iterator[Row | Reject]:
             yield row
             continue
         name, turns, label, value = row["os_dialog_id"].strip(), split_turns(row["os_dialog"]), label_of(row["emotion"]), share_of(row[score])
-        faults = {
+        faults: dict[str, tuple[bool, str]] = {
             "no_id": (not name, row["os_dialog"][:40]),
             "no_text": (not turns, name),
             "unknown_label": (label is None, row["emotion"]),

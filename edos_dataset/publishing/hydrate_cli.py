@@ -41,7 +41,12 @@ def labels_only(
 
 def hydrate(
     labels: Annotated[Path, typer.Argument(help="A folder that `edos labels-only` wrote, or a copy of it.", show_default=False)],
-    sources: Annotated[list[Path], typer.Argument(help="Your files, folders and zip archives of the same subtitles.", show_default=False)],
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Your files, folders and zip archives of the same subtitles; files other than OPUS need the folder names of the run.", show_default=False
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write; one of an earlier hydration is brought up to date.", show_default=False)],
     workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
     max_missing: Annotated[float, typer.Option(min=0, max=1, help="Share of missing dialogues above which the exit code is 3.")] = 0.01,
