@@ -11,29 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.augmentation.extended import CONFIG, extended_features
 from edos_dataset.augmentation.similarity import Ints
+from edos_dataset.crowd.seed import CONFIG as SEED
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labels import LABELS
-from edos_dataset.schema import TURN
 from edos_dataset.shards import FolderError, write_shard
 
-CONFIG = "extended"
-_READABLE = (CONFIG, "amt_seed")
-_SCHEMA = pa.schema(
-    [
-        ("dialogue_id", pa.string()),
-        ("turns", pa.list_(TURN)),
-        ("label", pa.int64()),
-        ("soft_label", pa.list_(pa.float32(), len(LABELS))),
-        ("method", pa.string()),
-        ("step", pa.int32()),
-        ("round", pa.int32()),
-        ("seed_id", pa.string()),
-        ("similarity", pa.float64()),
-        ("confidence", pa.float32()),
-        ("weight", pa.float32()),
-    ]
-)
+_READABLE = (CONFIG, SEED)
 
 
 @dataclass(frozen=True)
@@ -98,6 +83,7 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
         folder: gets `extended/SPLIT-00000-of-00001.parquet`, whole or not at all; made if needed.
         parts: by name of the split.
     """
+    schema: pa.Schema = extended_features().arrow_schema.append(pa.field("weight", pa.float32()))
     for split, part in parts.items():
         columns = [
             [f"{split}-{row}" for row in range(len(part))],
@@ -109,8 +95,8 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
             *[[None] * len(part)] * 3,
             part.weights.tolist(),
         ]
-        arrays = [pa.array(values, field.type) for values, field in zip(columns, _SCHEMA, strict=True)]
-        write_shard(_path(folder / CONFIG, split), pa.table(arrays, schema=_SCHEMA))
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+        write_shard(_path(folder / CONFIG, split), pa.table(arrays, schema=schema))
 
 
 def read_labelled(folder: Path, split: str) -> Labelled:
