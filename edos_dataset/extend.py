@@ -92,7 +92,7 @@ def extend(
             extension.take(number, step)
         command = ["edos extend", seed.name, *(source.name for source in sources), "--out", out.name]
         counts = extension.summary([source.name for source in sources], steps) | {"command": " ".join(command)}
-        train = pa.concat_tables([tables["train"], *(table.drop_columns(["row"]) for table in extension.tables)])
+        train = pa.concat_tables([tables["train"], *extension.tables])
         write_extended(out, {**tables, "train": train}, counts, card(counts))
         say("writing the labels audit")
         write_audit(out, out / "audit.html")
@@ -111,7 +111,7 @@ class Extension:
         learner: what self-labelling trains.
         memory: bytes for a search.
         say: told what is being done.
-        tables: the new labels of each step and round, rows of the config with the column `row`, the candidate's in the pool.
+        tables: the new labels of each step and round, rows of the config.
         counts: the entry of each in `extend.json`.
         key: digest of all that decided them.
     """
@@ -167,21 +167,21 @@ class Extension:
         """Spread the labels of the step before, or of all."""
         before = [self.seed["train"], *self.tables]
         latest = [table for table, entry in zip(self.tables, self.counts, strict=True) if entry["step"] == number - 1] if number > 1 else before
-        around = pa.concat_tables([table.select(extended_features().keys()) for table in (before if step.around == "all" else latest)])
+        around = pa.concat_tables(before if step.around == "all" else latest)
+        known = [self._dialogues(table) for table in before]
         seeds, labels = self._dialogues(around), around["label"].to_pylist()
-        found = spread(seeds, labels, self.pool.candidates, self._held_out, step, 1, [self._dialogues(table) for table in before], self.memory)
+        found = spread(seeds, labels, self.pool.candidates, self._held_out, step, 1, known, self.memory)
         places = {dialogue_id: place for place, dialogue_id in enumerate(seeds.ids)}
         soft = around["soft_label"].take(pa.array([places[label.seed_id] for label in found.labels], pa.int64()))
         given: dict[str, list[Any]] = {"seed_id": [label.seed_id for label in found.labels], "similarity": [label.similarity for label in found.labels]}
         table = self._table(found.labels, number, "spread", soft, given)
         # At this threshold, among the labels of people: those of a classifier would agree with themselves.
-        people = self.seed["train"]
-        among = agreement_of_seeds(self._dialogues(people), people["label"].to_pylist(), step, self.memory)
+        among = agreement_of_seeds(known[0], before[0]["label"].to_pylist(), step, self.memory)
         return table, found.count, {"seeds": len(seeds), "among_seeds": among}
 
     def _self_label(self, number: int, step: SelfLabelingRules, turn: int, losses: list[float]) -> "Made":
         """Train on all labels so far, and let the classifier label; nothing, if it is no better than the one before."""
-        labelled = [table.select(extended_features().keys()) for table in (self.seed["train"], *self.tables)]
+        labelled = [self.seed["train"], *self.tables]
         validation = labelled_of(self.seed["validation"])
         labeler = self.learner.fit(labelled_of(pa.concat_tables(labelled)), validation)
         offsets = np.cumsum([0, *map(len, validation.turns)])
@@ -222,7 +222,7 @@ class Extension:
         return Dialogues(table["dialogue_id"].to_pylist(), turns, self.store.dialogues(kept))
 
     def _table(self, labels: Sequence[SpreadLabel | SelfLabel], number: int, method: str, soft: Any, given: dict[str, list[Any]]) -> pa.Table:  # noqa: ANN401
-        """Return new labels as rows of the config, with `row`."""
+        """Return new labels as rows of the config."""
         columns: dict[str, Any] = {
             "dialogue_id": [label.dialogue_id for label in labels],
             "turns": [self.pool.turns(label.row).to_pylist() for label in labels],
@@ -230,7 +230,7 @@ class Extension:
             "soft_label": soft,
             "round": [label.round for label in labels],
         }
-        return _rows(columns | given, number, method).append_column("row", pa.array([label.row for label in labels], pa.int64()))
+        return _rows(columns | given, number, method)
 
     def summary(self, sources: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
         """Return the counts of everything."""

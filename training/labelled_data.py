@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from edos_dataset.augmentation.labelled import Labelled, read_labelled
+from edos_dataset.augmentation.labelled import READABLE, Labelled, labelled_path, read_labelled
 from edos_dataset.crowd.splits import Bools, Ints
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import SPLITS
 from edos_dataset.shards import FolderError
 
-CONFIGS = ("extended", "amt_seed")
 PEOPLE = "crowd"
 
 
@@ -51,11 +50,10 @@ def labelled_files(folder: Path) -> dict[str, Path]:
     Raises:
         FolderError: the training split is not.
     """
-    paths = {split: [folder / config / f"{split}-00000-of-00001.parquet" for config in CONFIGS] for split in SPLITS}
-    found = {split: next((path for path in candidates if path.is_file()), None) for split, candidates in paths.items()}
-    if found["train"] is None:
-        raise FolderError(f"{folder} has no {' or '.join(CONFIGS)}/{paths['train'][0].name}: give a folder that `edos crowd seed` or `edos extend` wrote")
-    return {split: path for split, path in found.items() if path}
+    found = {split: path for split in SPLITS if (path := labelled_path(folder, split))}
+    if "train" not in found:
+        raise FolderError(f"{folder} has no {' or '.join(READABLE)}/train-00000-of-00001.parquet: give a folder that `edos crowd seed` or `edos extend` wrote")
+    return found
 
 
 def read_labelled_rows(folder: Path, split: str) -> LabelledRows:

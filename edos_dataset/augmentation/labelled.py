@@ -18,7 +18,8 @@ from edos_dataset.labeling.heads import Floats
 from edos_dataset.labels import LABELS
 from edos_dataset.shards import FolderError, write_shard
 
-_READABLE = (CONFIG, SEED)
+READABLE = (CONFIG, SEED)
+"""The configs that can be learned from."""
 
 
 @dataclass(frozen=True)
@@ -108,13 +109,18 @@ def read_labelled(folder: Path, split: str) -> Labelled:
         FolderError: it has no such split.
         ValueError: a column is missing, or `Labelled` refuses what is there.
     """
-    path = next((path for config in _READABLE if (path := _path(folder / config, split)).is_file()), None)
+    path = labelled_path(folder, split)
     if path is None:
-        raise FolderError(f"{folder} has no {split} split: expected {' or '.join(_path(Path(config), split).as_posix() for config in _READABLE)} in it")
+        raise FolderError(f"{folder} has no {split} split: expected {' or '.join(_path(Path(config), split).as_posix() for config in READABLE)} in it")
     try:
         return labelled_of(pq.read_table(path))
     except (KeyError, TypeError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError too
         raise ValueError(f"{path} is no Parquet file with the columns turns, label and soft_label of labelled dialogues: {error}") from error
+
+
+def labelled_path(folder: Path, split: str) -> Path | None:
+    """Return the Parquet file of a split of such a data set, or None where it is not there."""
+    return next((path for config in READABLE if (path := _path(folder / config, split)).is_file()), None)
 
 
 def labelled_of(table: pa.Table) -> Labelled:

@@ -14,6 +14,7 @@ from edos_dataset.publishing.changes import ConfigChange
 Step = Literal["patch", "minor", "major"]
 
 CHANGELOG = "DATA_CHANGELOG.md"
+_VERSION = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _HEAD = """\
 # Data changelog
 
@@ -37,7 +38,7 @@ class Version:
         Raises:
             ValueError: it is none.
         """
-        match = re.fullmatch(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", text)
+        match = _VERSION.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is no version: give three numbers, such as 1.2.0")
         return cls(*map(int, match.groups()))
@@ -123,4 +124,4 @@ def _entry(version: Version, previous: Version | None, changes: Sequence[ConfigC
 
 def versions_of(tags: Mapping[str, str]) -> dict[Version, str]:
     """Return the versions among some tags: version → what the tag points to. Other tags are left out."""
-    return {Version.parse(name): target for name, target in tags.items() if re.fullmatch(r"v\d+\.\d+\.\d+", name)}
+    return {Version.parse(name): target for name, target in tags.items() if name.startswith("v") and _VERSION.fullmatch(name)}

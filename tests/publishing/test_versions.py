@@ -171,3 +171,7 @@ def test_changelog():
     assert second.count("# Data changelog") == 1
     assert changelog(second, Version(2, 0, 0), Version(1, 0, 0), [change]) == second  # again, the same
     assert CHANGELOG == "DATA_CHANGELOG.md"
+
+
+def test_a_tag_that_only_looks_like_a_version_is_left_out():
+    assert versions_of({"v01.0.0": "a", "1.0.0": "b", "v1.0.0": "c"}) == {Version(1, 0, 0): "c"}
