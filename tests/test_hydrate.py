@@ -221,13 +221,14 @@ def test_changed_labels_are_seen(run, labels, films, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda folder: (folder / "manifest.json").unlink(), "edos labels-only"),
-        (lambda folder: (folder / "manifest.json").write_text("[]"), "not the manifest of `edos labels-only`"),
-        (lambda folder: (folder / "manifest.json").write_text("{"), "not the manifest of `edos labels-only`"),
-        (lambda folder: (folder / "recipe.yaml").unlink(), "recipe.yaml"),
-        (lambda folder: (folder / "recipe.yaml").write_text("stages:\n- red"), "did you mean 'read'"),
-        (lambda folder: (folder / "recipe.yaml").write_text("stages:\n- clean"), "does not begin with the stage 'read'"),
-        (lambda folder: shutil.rmtree(folder / "labels_only"), "holds no labels"),
+        (lambda folder: (folder / "labels_only" / "manifest.json").unlink(), "edos labels-only"),
+        (lambda folder: (folder / "labels_only" / "manifest.json").write_text("[]"), "not the manifest of `edos labels-only`"),
+        (lambda folder: (folder / "labels_only" / "manifest.json").write_text("{"), "not the manifest of `edos labels-only`"),
+        (lambda folder: (folder / "labels_only" / "recipe.yaml").unlink(), "recipe.yaml"),
+        (lambda folder: (folder / "labels_only" / "recipe.yaml").write_text("stages:\n- red"), "did you mean 'read'"),
+        (lambda folder: (folder / "labels_only" / "recipe.yaml").write_text("stages:\n- clean"), "does not begin with the stage 'read'"),
+        (lambda folder: shutil.rmtree(folder / "labels_only"), "edos labels-only"),
+        (lambda folder: [path.unlink() for path in (folder / "labels_only").glob("*.parquet")], "holds no labels"),
         (lambda folder: next((folder / "labels_only").glob("train-*")).write_bytes(b"PAR1 cut"), "fetch or make it again"),
     ],
 )

@@ -14,35 +14,44 @@ if TYPE_CHECKING:
 
 
 def publish(
-    run: Annotated[Path, typer.Argument(help="A folder that `edos curate`, `label`, `extend` or `crowd seed` wrote.", show_default=False)],
-    repo: Annotated[str, typer.Option(help="Data set on the Hub, NAMESPACE/NAME; made if it is not there.", show_default=False)],
-    version: Annotated[str, typer.Option(help="Version of the data, such as 1.2.0, which becomes the tag v1.2.0.", show_default=False)],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folders of data that commands of this package wrote, the first with the default config; or of a model, or a Space.",
+            show_default=False,
+        ),
+    ],
+    repo: Annotated[str, typer.Option(help="Repository on the Hub, NAMESPACE/NAME; made if it is not there.", show_default=False)],
+    version: Annotated[str, typer.Option(help="Version, such as 1.2.0, which becomes the tag v1.2.0.", show_default=False)],
     token: Annotated[str | None, typer.Option(help="Token that may write.", show_default="HF_TOKEN, or that of `hf auth login`")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go, and compare; change nothing.")] = False,
     branch: Annotated[str, typer.Option(help="Branch that gets the commit; made from the previous version if it is not there.")] = "main",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Publish a folder as a version of a data set on the Hub: one commit, verified by hash, then the tag.
+    """Publish a data set, a model or a Space as a version on the Hub: one commit, verified by hash, then the tag.
 
-    A patch version has the same dialogues, a minor one new ones, a major one other columns, or lacks dialogues; a smaller step than the data ask for is
+    Several folders of data become one data set with the configs of all.
+
+    A patch version of data has the same dialogues, a minor one new ones, a major one other columns, or lacks dialogues; a smaller step than the data ask for is
     refused. An existing tag is never moved. Stopped or cut off, the same command goes on; the branch is as it was until all is there.
     """
     from rich.console import Console
 
     from edos_dataset import console as show
+    from edos_dataset.publishing.composition import reading
     from edos_dataset.publishing.hub import publish as publishing
     from edos_dataset.publishing.remote import Remote
     from edos_dataset.publishing.versions import Version
 
     chosen = Version.parse(version)
-    remote = Remote(repo, token)
-    with Console(stderr=True).status("starting") as status:
+    with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
         say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
-        plan, commit = publishing(run, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
-    uploads = {path: plan.size(path) for path in plan.uploads}
+        remote = Remote(repo, token, kind=release.kind)
+        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
+    uploads = {path: plan.release.files[path].size for path in plan.uploads}
     if as_json:
-        report: dict[str, Any] = {"repo": repo, "version": str(chosen), "commit": commit, "already_published": plan.published is not None}
+        report: dict[str, Any] = {"repo": repo, "kind": release.kind, "version": str(chosen), "commit": commit, "already_published": plan.published is not None}
         report |= {"uploads": uploads, "deletions": list(plan.deletions), "previous": str(plan.previous) if plan.previous else None}
         typer.echo(json.dumps({**report, "changes": [asdict(change) for change in plan.changes]}, indent=1, ensure_ascii=False))
         return
@@ -59,14 +68,25 @@ def publish(
         terminal.print("nothing was changed (--dry-run)")
         return
     terminal.print(f"{remote.url} has {chosen.tag} at {commit}", soft_wrap=True, highlight=False)
-    terminal.print(f'from datasets import load_dataset; ds = load_dataset("{repo}", revision="{chosen.tag}")', style="green", soft_wrap=True, markup=False)
+    if release.kind != "space":
+        terminal.print(_use(release.kind, repo, chosen), style="green", soft_wrap=True, markup=False)
+
+
+def _use(kind: str, repo: str, version: "Version") -> str:
+    if kind == "dataset":
+        return f'from datasets import load_dataset; ds = load_dataset("{repo}", revision="{version.tag}")'
+    call = f'pipeline("text-classification", model="{repo}", revision="{version.tag}", trust_remote_code=True)'
+    return f"from transformers import pipeline; classify = {call}"
 
 
 def _summary(plan: "Plan", version: "Version") -> str:
     from edos_dataset.publishing.versions import needed
 
-    number, size = len(plan.uploads), sum(map(plan.size, plan.uploads))
-    lines = [f"{number} of {len(plan.files) + 1} files to upload, {size:,} bytes; {len(plan.deletions)} to delete"]
+    files = plan.release.files
+    size = sum(files[path].size for path in plan.uploads)
+    lines = [f"{len(plan.uploads)} of {len(files)} files to upload, {size:,} bytes; {len(plan.deletions)} to delete"]
+    if plan.release.kind != "dataset":
+        return "\n".join([*lines, f"{version} of a {plan.release.kind}, {f'after {plan.previous}' if plan.previous else 'the first version'}"])
     if plan.previous is None:
         lines += [f"{version}, the first version: " + ", ".join(f"{change.config} {change.after:,}" for change in plan.changes) + " dialogues"]
         return "\n".join(lines)

@@ -1,25 +1,29 @@
-"""Publish a folder as a version of a data set on the Hub: one commit, its listing verified by hash, then the tag.
+"""Publish a data set, a model or a Space as a version on the Hub: one commit, its listing verified by hash, then the tag.
 
 Nothing is ever half published: a branch moves by one commit, and a version exists only with its tag, which is made last and never moved. After a stop anywhere
 the same call goes on: large files that are already there are not sent again, and a commit that was made is found by its content.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd
 from huggingface_hub.hf_api import RepoFile
 
 from edos_dataset.publishing.changes import ConfigChange, compare, read_rows
-from edos_dataset.publishing.release import CARD, COUNTS, DATA, LocalFile, blob_id, check, configs_of, files_of, held
+from edos_dataset.publishing.model_release import PLACEHOLDER, sdk_of
+from edos_dataset.publishing.release import CARD, COUNTS, DATA, Release, ReleaseFile, configs_of
 from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.publishing.versions import CHANGELOG, Version, changelog, check_step, versions_of
 
 MAIN = "main"
-_OURS = (*DATA, ".html")
+_OURS = {"dataset": (*DATA, ".html"), "model": (".safetensors", ".py"), "space": (".py",)}
+"""Suffixes of what a release puts into a repository of each kind, and takes away where a later one has it no more."""
+_MADE = (CHANGELOG,)
+"""What is made for a release, and by later versions of this package perhaps otherwise."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,9 @@ class Plan:
     """What a version would change on the Hub.
 
     Attributes:
-        files: all files of the folder, by path.
-        uploads: paths of those that are not on the branch yet, or not with this content.
-        deletions: paths of data on the branch that the folder no longer has.
-        changelog: the new data changelog; one of `uploads` if it differs from the branch's.
+        release: what is published, with all that is made for it.
+        uploads: paths of the files that are not on the branch yet, or not with this content.
+        deletions: paths of files on the branch that the release no longer has.
         head: the commit that the branch is at, or begins at; None where there is no repository.
         new_branch: the branch has to be made.
         private: whether only some may see the repository; None where there is none.
@@ -39,10 +42,9 @@ class Plan:
         published: the commit of the version, where it has been published with this very content.
     """
 
-    files: Mapping[str, LocalFile]
+    release: Release
     uploads: Sequence[str]
     deletions: Sequence[str]
-    changelog: str
     head: str | None
     new_branch: bool
     private: bool | None
@@ -50,20 +52,13 @@ class Plan:
     changes: Sequence[ConfigChange]
     published: str | None = None
 
-    def size(self, path: str) -> int:
-        """Return the bytes of a file to upload."""
-        return len(self.changelog.encode()) if path == CHANGELOG else self.files[path].size
-
     def missing(self, listing: Mapping[str, RepoFile]) -> list[str]:
         """Return the paths at which a listing of the Hub is not what was wanted, by LFS SHA-256 or git blob id."""
-        wrong = [path for path, file in self.files.items() if not _same(file, listing.get(path))]
-        if not self.published and (CHANGELOG not in listing or listing[CHANGELOG].blob_id != blob_id(self.changelog.encode())):
-            wrong.append(CHANGELOG)
-        return [*wrong, *_stale(listing, self.files)]
+        return [*(path for path, file in self.release.files.items() if not _same(file, listing.get(path))), *_stale(listing, self.release)]
 
 
 def publish(
-    folder: Path,
+    release: Release,
     remote: Remote,
     version: Version,
     *,
@@ -72,12 +67,12 @@ def publish(
     dry_run: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, str | None]:
-    """Publish a folder that `edos curate`, `edos label`, `edos extend` or `edos crowd seed` wrote.
+    """Publish a data set, a model or a Space.
 
     Args:
-        folder: the folder; kept from other commands of this package meanwhile.
-        remote: the repository; made if it is not there.
-        version: of the data; see `versions` for what a step means.
+        release: what `release.reading` gives.
+        remote: the repository, of the release's kind; made if it is not there.
+        version: of the data; see `versions` for what a step means. Of a model or Space, any that is later than the last.
         private: make a new repository private.
         branch: that gets the commit; made if it is not there, from the previous version.
         dry_run: only return the plan.
@@ -87,39 +82,36 @@ def publish(
         The plan, and the commit that has the tag now, or None for a dry run.
 
     Raises:
-        FolderError: the folder is unfinished, damaged, or has data that no config names.
         HubError: the Hub refused, or cannot be reached.
         ValueError: the version exists with other content, or is too small a step.
     """
     if not dry_run:
         say("asking for the user")
         remote.user()
-    with held(folder):
-        plan = make_plan(folder, remote, version, branch, say)
-        if private and plan.private is False:
-            raise HubError(f"{remote.url} is public, and --private only makes a new repository private: change it there first")
-        if dry_run or plan.published:
-            return plan, plan.published
-        if plan.private is None:
-            remote.create(private)
-        commit = _commit(plan, remote, version, branch, say)
-        say("verifying what is there")
-        if wrong := plan.missing(remote.files(commit)):
-            raise HubError(f"{remote.url} at {commit} is not what was sent ({', '.join(wrong[:3])}), so it got no tag: look at it, and give the command again")
-        remote.tag(version.tag, commit)
-        return plan, commit
+    plan = make_plan(release, remote, version, branch, say)
+    if private and plan.private is False:
+        raise HubError(f"{remote.url} is public, and --private only makes a new repository private: change it there first")
+    if dry_run or plan.published:
+        return plan, plan.published
+    if plan.private is None:
+        remote.create(private, sdk_of(release))
+    commit = _commit(plan, remote, version, branch, say)
+    say("verifying what is there")
+    if wrong := plan.missing(remote.files(commit)):
+        raise HubError(f"{remote.url} at {commit} is not what was sent ({', '.join(wrong[:3])}), so it got no tag: look at it, and give the command again")
+    remote.tag(version.tag, commit)
+    return plan, commit
 
 
-def make_plan(folder: Path, remote: Remote, version: Version, branch: str = MAIN, say: Callable[[str], None] = lambda _: None) -> Plan:
+def make_plan(release: Release, remote: Remote, version: Version, branch: str = MAIN, say: Callable[[str], None] = lambda _: None) -> Plan:
     """Return what a version would change; nothing is written anywhere. Errors are those of `publish`."""
-    files = {path: file for path, file in files_of(folder).items() if path != CHANGELOG}
-    configs = check(folder, files)
+    release = _named(release, remote)
     say("asking what is published")
     private = remote.private()
     versions = versions_of(remote.tags()) if private is not None else {}
     head = remote.head(branch) if private is not None else None
     if version in versions:
-        plan = Plan(files, (), (), "", head, False, private, None, (), versions[version])
+        plan = Plan(release, (), (), head, False, private, None, (), versions[version])
         if wrong := plan.missing(remote.files(version.tag)):
             newer = max(versions).after("patch")
             text = f"{version.tag} is published at {remote.url} with other content ({', '.join(wrong[:3])}{', ...' * (len(wrong) > 3)})"
@@ -129,16 +121,26 @@ def make_plan(folder: Path, remote: Remote, version: Version, branch: str = MAIN
     if versions and max(versions) > version and branch == MAIN:
         raise HubError(f"{remote.url} is at {max(versions)} already: publish a later version, or give a --branch for the line of {version}")
     say("comparing with what is published")
-    changes = _changes(files, configs, remote, previous)
+    changes = _changes(release, remote, previous)
     if previous is not None:
         check_step(version, previous, changes)
     new_branch = head is None and private is not None
     head = head or (remote.head(previous.tag if previous else MAIN) if private is not None else None)
     listing = remote.files(head) if head else {}
-    existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
-    text = changelog(existing, version, previous, changes)
-    uploads = [path for path, file in files.items() if not _same(file, listing.get(path))]
-    return Plan(files, [*uploads, *([CHANGELOG] if text != existing else [])], _stale(listing, files), text, head, new_branch, private, previous, changes)
+    if release.kind == "dataset":
+        existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
+        text = changelog(existing, version, previous, changes)
+        release = replace(release, files={**release.files, CHANGELOG: ReleaseFile(text.encode())})
+    uploads = [path for path, file in release.files.items() if not _same(file, listing.get(path))]
+    return Plan(release, uploads, _stale(listing, release), head, new_branch, private, previous, changes)
+
+
+def _named(release: Release, remote: Remote) -> Release:
+    """Return a release without what only the repository's history decides, and with a model's card that says under which name it loads."""
+    files = {path: file for path, file in release.files.items() if release.kind != "dataset" or path not in _MADE}
+    if release.kind == "model" and PLACEHOLDER.encode() in files[CARD].content:
+        files[CARD] = ReleaseFile(files[CARD].content.replace(PLACEHOLDER.encode(), remote.repo.encode()))
+    return replace(release, files=files)
 
 
 def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Callable[[str], None]) -> str:
@@ -148,40 +150,42 @@ def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Call
         remote.create_branch(branch, head)
     if not plan.uploads and not plan.deletions:
         return head
-    sources: dict[str, Any] = {path: plan.changelog.encode() if path == CHANGELOG else plan.files[path].path for path in plan.uploads}
-    additions = [CommitOperationAdd(path, source) for path, source in sources.items()]
-    say(f"uploading {len(additions)} files, {sum(map(plan.size, plan.uploads)):,} bytes")
+    files = {path: plan.release.files[path] for path in plan.uploads}
+    additions = [CommitOperationAdd(path, file.source) for path, file in files.items()]
+    say(f"uploading {len(additions)} files, {sum(file.size for file in files.values()):,} bytes")
     return remote.commit(branch, head, additions, plan.deletions, f"Release {version}", lambda commit: not plan.missing(remote.files(commit)))
 
 
-def _changes(files: Mapping[str, LocalFile], configs: Mapping[str, Mapping[str, str]], remote: Remote, previous: Version | None) -> list[ConfigChange]:
+def _changes(release: Release, remote: Remote, previous: Version | None) -> list[ConfigChange]:
+    files, configs = release.files, release.configs
     listing = remote.files(previous.tag) if previous else {}
     before: Mapping[str, Mapping[str, str]] = {}
-    if previous and CARD in listing:
+    if previous and configs and CARD in listing:
         before = configs_of(remote.read(CARD, previous.tag).decode(), list(listing), f"{remote.url} at {previous.tag}")
 
-    def opened(path: str) -> Path | IO[bytes]:
+    def opened(path: str) -> Path | bytes | IO[bytes]:
         """Open a file of the previous version: the one here, where it has the same content, otherwise the Hub's."""
-        return files[path].path if path in files and _same(files[path], listing[path]) else remote.opened(path, previous.tag if previous else MAIN)
+        return files[path].source if path in files and _same(files[path], listing[path]) else remote.opened(path, previous.tag if previous else MAIN)
 
     changes = []
     for config in [*configs, *(name for name in before if name not in configs)]:
         old, new = before.get(config, {}), configs.get(config, {})
         if not old or (old == new and all(_same(files[path], listing[path]) for path in new)):
-            rows = sum(pq.read_metadata(files[path].path).num_rows for path in new)
+            rows = sum(pq.read_metadata(files[path].source).num_rows for path in new)
             changes.append(ConfigChange(config, rows if old else 0, rows, added=0 if old else rows))
         else:
             there = remote.reading(f"read {config} of {previous}", lambda old=old: read_rows(old, opened))  # type: ignore[misc]
-            changes.append(compare(config, there, read_rows(new, lambda path: files[path].path) if new else None))
+            changes.append(compare(config, there, read_rows(new, lambda path: files[path].source) if new else None))
     return changes
 
 
-def _same(file: LocalFile, there: RepoFile | None) -> bool:
+def _same(file: ReleaseFile, there: RepoFile | None) -> bool:
     if there is None or file.size != there.size:
         return False
     return file.sha256 == there.lfs.sha256 if there.lfs else file.blob == there.blob_id
 
 
-def _stale(listing: Mapping[str, RepoFile], files: Mapping[str, LocalFile]) -> list[str]:
-    """Return what the Hub has of earlier versions and the folder has not; what people put there otherwise stays."""
-    return [path for path in listing if path not in files and (path.endswith(_OURS) or path in COUNTS)]
+def _stale(listing: Mapping[str, RepoFile], release: Release) -> list[str]:
+    """Return what the Hub has of earlier versions and the release has not; what people put there otherwise stays."""
+    ours = _OURS[release.kind]
+    return [path for path in listing if path not in release.files and (path.endswith(ours) or path in COUNTS)]

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from datasets import Features
 
 CONFIG = "labels_only"
-MANIFEST, RECIPE = "manifest.json", "recipe.yaml"
+MANIFEST, RECIPE = f"{CONFIG}/manifest.json", f"{CONFIG}/recipe.yaml"
+"""They lie beside the labels, so that a repository that also holds the text keeps them apart from the run's own."""
 SOURCES = ("edos", "edos_initial")
 """The configs whose labels can be published without their text."""
 
-_OURS = {".run", "README.md", CONFIG, MANIFEST, RECIPE}
+_OURS = {".run", "README.md", CONFIG}
 _FLAWS = """\
 - **There is no text in it.** The text of subtitles is under its owners' copyright, so here are ids, hashes and labels; `edos hydrate` rebuilds the text from
   your own copy of the subtitles, and lists what your copy lacks.
@@ -79,12 +80,12 @@ def write_labels_only(run: Path, out: Path, config: str, facts: Mapping[str, Any
         out: a new or empty folder, or one that this function wrote, which is replaced.
         config: one of SOURCES.
         facts: the run's manifest; its fingerprint and versions are kept.
-        recipe: YAML of the pipeline that made the dialogues; it goes to `recipe.yaml`.
+        recipe: YAML of the pipeline that made the dialogues; it goes to `labels_only/recipe.yaml`.
         models: name of each model that gave labels to the record of its making, as far as they are known.
 
     Returns:
-        What goes to `manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the run's file, so that a rebuilt one can be compared),
-        `dialogues` and `turns` by split, `labels` (label id → turns), `label_sources` (model → turns).
+        What goes to `labels_only/manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the run's file, to compare a rebuilt
+        one), `dialogues` and `turns` by split, `labels` (label id → turns), `label_sources` (model → turns).
 
     Raises:
         ValueError: `config` is none of SOURCES, or the run has no such config or damaged files.

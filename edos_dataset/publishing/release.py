@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,35 +15,59 @@ import pyarrow.parquet as pq
 import yaml
 from filelock import FileLock, Timeout
 
+from edos_dataset.publishing.remote import Kind
 from edos_dataset.shards import FolderError, digest
 
 CARD = "README.md"
-COUNTS = ("manifest.json", "seed.json", "extend.json")
+COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")
 """What the commands that write such folders write last, or with everything else at one stroke."""
 DATA = (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".zip", ".gz")
 """Suffixes of data files, which `datasets` would load; each must belong to a config."""
 
+_VOLATILE = ("seconds", "per_second", "workers", "made_now")
+"""Keys of a manifest that tell of this machine and this moment; without them, the same data have the same manifest."""
+
 
 @dataclass(frozen=True)
-class LocalFile:
-    """A file to publish, as it is on this machine."""
+class ReleaseFile:
+    """A file to publish: one of this machine by its path, or what was made for the release by its content."""
 
-    path: Path
+    source: Path | bytes
 
     @cached_property
     def size(self) -> int:
         """Bytes."""
-        return self.path.stat().st_size
+        return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
 
     @cached_property
     def sha256(self) -> str:
         """SHA-256 (hex), by which the Hub knows a large file."""
-        return digest(self.path)
+        return hashlib.sha256(self.source).hexdigest() if isinstance(self.source, bytes) else digest(self.source)
 
     @cached_property
     def blob(self) -> str:
         """Id (hex) that git gives the content, by which the Hub knows a small file."""
-        return blob_id(self.path.read_bytes())
+        return blob_id(self.content)
+
+    @property
+    def content(self) -> bytes:
+        """All bytes; for small files."""
+        return self.source if isinstance(self.source, bytes) else self.source.read_bytes()
+
+
+@dataclass(frozen=True)
+class Release:
+    """What one command publishes.
+
+    Attributes:
+        kind: of the repository.
+        files: path in the repository → file.
+        configs: config → path of each data file → split; empty for a model or a Space.
+    """
+
+    kind: Kind
+    files: Mapping[str, ReleaseFile]
+    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def blob_id(content: bytes) -> str:
@@ -72,20 +96,33 @@ def held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def files_of(folder: Path) -> dict[str, LocalFile]:
-    """Return the files of a folder: path in it → file. Hidden ones, such as all of `.run`, are left out.
+def files_of(folder: Path) -> dict[str, ReleaseFile]:
+    """Return the files of a folder: path in it → file. Hidden ones, such as all of `.run`, are left out."""
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name.as_posix(): ReleaseFile(path) for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
+
+
+def read_data(folder: Path) -> Release:
+    """Read a folder that `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and check that it is whole and loads.
 
     Raises:
-        FolderError: it is no folder, or an unfinished one.
+        FolderError: it is unfinished, a data file belongs to no config or is damaged, or the card states another number of rows.
     """
     if not folder.is_dir():
-        raise FolderError(f"{folder} is no folder: give one that `edos curate`, `edos label`, `edos extend` or `edos crowd seed` wrote")
+        raise FolderError(f"{folder} is no folder: give one that `edos curate`, `label`, `extend`, `crowd seed` or a training wrote")
     finished = (folder / CARD).is_file() and any((folder / name).is_file() for name in COUNTS)
     if not finished or (folder / ".run" / "publishing").exists() or (folder / ".run" / "retired").exists():
         hint = "it is unfinished; give the command that writes it again" if (folder / ".run").is_dir() else "no command of this package has written it"
         raise FolderError(f"{folder} cannot be published: {hint}")
-    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name.as_posix(): LocalFile(path) for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
+    files = files_of(folder)
+    card = files[CARD].content.decode()
+    configs = configs_of(card, list(files), str(folder))
+    _check_digests(folder, files)
+    _check_rows(folder, files, configs, card)
+    for name in COUNTS:
+        if name in files:
+            files[name] = _without_timings(files[name])
+    return Release("dataset", files, configs)
 
 
 def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[str, str]]:
@@ -116,31 +153,23 @@ def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[st
     return found
 
 
-def check(folder: Path, files: Mapping[str, LocalFile]) -> dict[str, dict[str, str]]:
-    """Check that a folder is whole and loads, and return its data files: config → path → split.
-
-    Raises:
-        FolderError: a data file belongs to no config or is damaged, or the card states another number of rows.
-    """
-    card = files[CARD].path.read_text(encoding="utf-8")
-    configs = configs_of(card, list(files), str(folder))
-    _check_digests(folder, files)
+def _check_rows(folder: Path, files: Mapping[str, ReleaseFile], configs: Mapping[str, Mapping[str, str]], card: str) -> None:
+    """Compare the rows of the files with what the card states."""
     stated = {(info["config_name"], split["name"]): split["num_examples"] for info in _infos(card) for split in info.get("splits", [])}
     for config, paths in configs.items():
         rows: dict[str, int] = {}
         for path, split in paths.items():
             try:
-                rows[split] = rows.get(split, 0) + pq.read_metadata(files[path].path).num_rows
+                rows[split] = rows.get(split, 0) + pq.read_metadata(files[path].source).num_rows
             except (OSError, pa.ArrowException) as error:
-                raise FolderError(f"{files[path].path} is no whole Parquet file ({error}): give the command that wrote {folder} again") from error
+                raise FolderError(f"{folder / path} is no whole Parquet file ({error}): give the command that wrote {folder} again") from error
         for split, number in rows.items():
             if stated.get((config, split), number) != number:
                 told = f"{CARD} says {stated[config, split]:,} dialogues in the split {split} of {config}, and its files have {number:,}"
                 raise FolderError(f"{folder}: {told}; give the command that wrote it again")
-    return configs
 
 
-def _check_digests(folder: Path, files: Mapping[str, LocalFile]) -> None:
+def _check_digests(folder: Path, files: Mapping[str, ReleaseFile]) -> None:
     """Compare the files with what the run recorded when it wrote them, if it did."""
     try:
         recorded = json.loads((folder / ".run" / "published.json").read_text(encoding="utf-8"))["files"]
@@ -148,7 +177,19 @@ def _check_digests(folder: Path, files: Mapping[str, LocalFile]) -> None:
         return
     for name, known in recorded.items():
         if name in files and files[name].sha256 != known:
-            raise FolderError(f"{files[name].path} is not as the run wrote it: give the command that wrote {folder} again")
+            raise FolderError(f"{folder / name} is not as the run wrote it: give the command that wrote {folder} again")
+
+
+def _without_timings(file: ReleaseFile) -> ReleaseFile:
+    """Return a file of counts without what differs from run to run, or as it is where it has nothing of that."""
+
+    def kept(value: Any) -> Any:  # noqa: ANN401 - any JSON
+        if isinstance(value, dict):
+            return {key: kept(entry) for key, entry in value.items() if key not in _VOLATILE}
+        return [kept(entry) for entry in value] if isinstance(value, list) else value
+
+    facts = json.loads(file.content)
+    return file if kept(facts) == facts else ReleaseFile(json.dumps(kept(facts), indent=1, ensure_ascii=False).encode())
 
 
 def _infos(card: str) -> list[dict[str, Any]]:

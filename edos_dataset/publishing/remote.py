@@ -94,9 +94,10 @@ class Remote:
         """Return what a function that reads opened files gives, with the same patience."""
         return self._call(what, function)
 
-    def create(self, private: bool) -> None:
-        """Make the repository, unless it is there."""
-        self._call("make the repository", lambda: self.api.create_repo(self.repo, repo_type=self.kind, private=private, exist_ok=True))
+    def create(self, private: bool, sdk: str | None = None) -> None:
+        """Make the repository, unless it is there; a Space needs an `sdk`, such as "gradio"."""
+        more: dict[str, Any] = {"space_sdk": sdk} if self.kind == "space" else {}
+        self._call("make the repository", lambda: self.api.create_repo(self.repo, repo_type=self.kind, private=private, exist_ok=True, **more))
 
     def create_branch(self, branch: str, start: str) -> None:
         """Make a branch that begins at a commit or tag, unless it is there."""

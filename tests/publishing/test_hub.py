@@ -15,6 +15,7 @@ from edos_dataset.cli import app
 from edos_dataset.publishing import hub as publishing
 from edos_dataset.publishing.cards import dataset_card
 from edos_dataset.publishing.changes import read_rows
+from edos_dataset.publishing.composition import reading
 from edos_dataset.publishing.release import held
 from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.publishing.versions import CHANGELOG, Version
@@ -48,7 +49,8 @@ def remote(hub, token="hf_ns", repo=REPO):
 
 def release(hub, folder, version=V1, **options):
     token = options.pop("token", "hf_ns")
-    return publishing.publish(folder, remote(hub, token), version, **options)
+    with reading([folder]) as found:
+        return publishing.publish(found, remote(hub, token), version, **options)
 
 
 def paths(folder):
@@ -191,7 +193,7 @@ def test_dry_run_changes_nothing(hub, folder):
     plan, commit = release(hub, folder, dry_run=True)
     assert commit is None
     assert sorted(plan.uploads) == sorted([CHANGELOG, *paths(folder)])
-    assert {path: plan.size(path) for path in plan.uploads if path != CHANGELOG} == {path: (folder / path).stat().st_size for path in paths(folder)}
+    assert {path: plan.release.files[path].size for path in plan.uploads if path != CHANGELOG} == {path: (folder / path).stat().st_size for path in paths(folder)}
     assert not hub.repos
     assert {method for _, method, _ in hub.calls} == {"GET"}
     release(hub, folder)
@@ -428,12 +430,12 @@ def test_command_as_json(hub, folder, edos, tmp_path):
     ("arguments", "message"),
     [
         (["nowhere", "--repo", REPO, "--version", "1.0.0"], "nowhere is no folder"),
-        (["nowhere", "--repo", "edos", "--version", "1.0.0"], "NAMESPACE/NAME"),
-        (["nowhere", "--repo", REPO, "--version", "1.0"], "three numbers"),
-        (["nowhere", "--repo", REPO, "--version", "1.0.0", "--token", "hf_wrong"], "does not accept the token"),
+        (["FOLDER", "--repo", "edos", "--version", "1.0.0"], "NAMESPACE/NAME"),
+        (["FOLDER", "--repo", REPO, "--version", "1.0"], "three numbers"),
+        (["FOLDER", "--repo", REPO, "--version", "1.0.0", "--token", "hf_wrong"], "does not accept the token"),
     ],
 )
-def test_mistakes_are_explained(edos, arguments, message):
-    code, told = edos(*arguments)
+def test_mistakes_are_explained(edos, folder, arguments, message):
+    code, told = edos(*(folder if argument == "FOLDER" else argument for argument in arguments))
     assert code == 1
     assert message in told

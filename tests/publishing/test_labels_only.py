@@ -59,14 +59,14 @@ def test_no_file_holds_text(run, labels):
     for path in labels.rglob("*"):
         data = path.read_bytes() if path.is_file() else b""
         assert not any(text.encode() in data for text in TEXTS)
-    for path in (labels / "labels_only").iterdir():
+    for path in (labels / "labels_only").glob("*.parquet"):
         table = pq.read_table(path)
         assert "text" not in table.schema.field("turns").type.value_type.names
         assert not any(text in json.dumps(table.to_pylist()) for text in TEXTS)
 
 
 def test_manifest_and_card(run, labels):
-    manifest = json.loads((labels / "manifest.json").read_text())
+    manifest = json.loads((labels / "labels_only" / "manifest.json").read_text())
     assert manifest["dialogues"] == {"train": 9, "validation": 2, "test": 3}
     assert manifest["turns"] == {"train": 18, "validation": 4, "test": 6}
     assert manifest["label_sources"] == {"toy": 28}
@@ -85,13 +85,13 @@ def test_memory_does_not_grow_with_the_file(run, labels, tmp_path, monkeypatch):
     monkeypatch.setattr(labels_only, "without_text", lambda table: sizes.append(len(table)) or real(table))
     write_labels_only(run, tmp_path / "pieces", "edos", FACTS, "", {})
     assert max(sizes) == 2
-    for path in (labels / "labels_only").iterdir():
+    for path in (labels / "labels_only").glob("*.parquet"):
         assert pq.read_table(tmp_path / "pieces" / "labels_only" / path.name).equals(pq.read_table(path))
 
 
 def test_replaced_and_refused(run, labels, tmp_path):
     write_labels_only(run, labels, "edos_initial", FACTS, "", {})
-    assert json.loads((labels / "manifest.json").read_text())["config"] == "edos_initial"
+    assert json.loads((labels / "labels_only" / "manifest.json").read_text())["config"] == "edos_initial"
     with pytest.raises(FolderError, match="holds something else"):
         write_labels_only(run, run, "edos", FACTS, "", {})
     with pytest.raises(ValueError, match="'os', but only edos and edos_initial"):
