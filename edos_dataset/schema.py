@@ -149,26 +149,26 @@ def features(config: str) -> "Features":
     """
     if config not in CONFIGS:
         raise ValueError(f"unknown config {config!r}: expected one of {', '.join(CONFIGS)}")
-    from datasets import ClassLabel, Features, List, Value
+    from datasets import ClassLabel, Features, Value
 
     source = {
         "kind": Value("string"),
         "path": Value("string"),
         "imdb_id": Value("string"),
         "year": Value("int32"),
-        "genres": List(Value("string")),
+        "genres": list_of(Value("string")),
     }
     turn: dict[str, Any] = {
         "text": Value("string"),
         "start": Value("float64"),
         "end": Value("float64"),
-        "sentence_ids": List(Value("int32")),
+        "sentence_ids": list_of(Value("int32")),
     }
     if config != "os":
         label = ClassLabel(names=list(LABELS))
         turn["label"] = label
         turn["confidence"] = Value("float32")
-        turn["top"] = List({"label": label, "probability": Value("float32")})
+        turn["top"] = list_of({"label": label, "probability": Value("float32")})
         turn["label_source"] = Value("string")
     return Features(
         {
@@ -176,9 +176,23 @@ def features(config: str) -> "Features":
             "document_id": Value("string"),
             "language": Value("string"),
             "source": source,
-            "turns": List(turn),
+            "turns": list_of(turn),
         }
     )
+
+
+def list_of(item: Any, length: int = -1) -> Any:  # noqa: ANN401 - a feature is whatever `datasets` takes for one
+    """Return the feature of a list, `datasets.List`, or how `datasets` before version 4 spells it.
+
+    Args:
+        item: feature of its items, a dictionary for a struct.
+        length: of every list, or -1 where they differ.
+    """
+    import datasets
+
+    if hasattr(datasets, "List"):
+        return datasets.List(item, length=length)
+    return [item] if length < 0 else datasets.Sequence(item, length=length)
 
 
 @cache

@@ -6,6 +6,7 @@ import datasets
 
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.releases import Reject, ReleaseBuilder, Row, read_conversations
+from edos_dataset.schema import list_of
 
 
 class EmpatheticDialogues(ReleaseBuilder):
@@ -24,7 +25,7 @@ class EmpatheticDialogues(ReleaseBuilder):
     def _info(self) -> datasets.DatasetInfo:
         label = datasets.ClassLabel(names=list(LABELS))
         turn = {"text": datasets.Value("string"), "speaker": datasets.Value("string"), "label": label}
-        columns = {"dialogue_id": datasets.Value("string"), "emotion": label, "situation": datasets.Value("string"), "turns": datasets.List(turn)}
+        columns = {"dialogue_id": datasets.Value("string"), "emotion": label, "situation": datasets.Value("string"), "turns": list_of(turn)}
         return datasets.DatasetInfo(description=__doc__, features=datasets.Features(columns), license="CC BY-NC 4.0")
 
     def rows(self) -> Iterator[Row | Reject]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.single import front_matter, loading, read_single, write_single
-from edos_dataset.schema import SPLITS, features
+from edos_dataset.schema import SPLITS, features, list_of
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -30,14 +30,14 @@ _FLAWS = """\
 
 def extended_features() -> "Features":
     """Return the `datasets.Features` of the config: those of the seed but for `answers`, and where each label comes from."""
-    from datasets import ClassLabel, Features, List, Value
+    from datasets import ClassLabel, Features, Value
 
     return Features(
         {
             "dialogue_id": Value("string"),
             "turns": features("os")["turns"],
             "label": ClassLabel(names=list(LABELS)),  # of the last turn
-            "soft_label": List(Value("float32"), length=len(LABELS)),  # probabilities, by label id
+            "soft_label": list_of(Value("float32"), length=len(LABELS)),  # probabilities, by label id
             "method": Value("string"),  # one of METHODS
             "step": Value("int32"),  # the step that gave the label; 0 for the seed
             "round": Value("int32"),  # of the method; 0 for the seed

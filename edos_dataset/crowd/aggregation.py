@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
-from edos_dataset.crowd.splits import Ints
-from edos_dataset.labeling.heads import Floats
+from edos_dataset.crowd.splits import Floats, Ints
 from edos_dataset.labels import LABELS
 
 Method = Literal["majority", "dawid-skene", "mace"]

@@ -19,7 +19,7 @@ from edos_dataset.crowd.splits import Ints, link, plain_text, share_out
 from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.single import read_single, write_single
-from edos_dataset.schema import SPLITS, features
+from edos_dataset.schema import SPLITS, features, list_of
 from edos_dataset.shards import FolderError, locked
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SeedRules:
 
 def seed_features() -> "Features":
     """Return the `datasets.Features` of the config: `turns` as in the config `os`, `label` (of the last turn), `soft_label` and `answers`."""
-    from datasets import ClassLabel, Features, List, Value
+    from datasets import ClassLabel, Features, Value
 
     label = ClassLabel(names=list(LABELS))
     return Features(
@@ -73,8 +73,8 @@ def seed_features() -> "Features":
             "dialogue_id": Value("string"),
             "turns": features("os")["turns"],
             "label": label,
-            "soft_label": List(Value("float32"), length=len(LABELS)),  # probabilities, by label id
-            "answers": List({"worker": Value("string"), "answer": Value("string"), "label": label}),  # the label is null where the answer is none of the 41
+            "soft_label": list_of(Value("float32"), length=len(LABELS)),  # probabilities, by label id
+            "answers": list_of({"worker": Value("string"), "answer": Value("string"), "label": label}),  # the label is null where the answer is none of the 41
         }
     )
 

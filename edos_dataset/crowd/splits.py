@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from edos_dataset.labeling.heads import Floats
 from edos_dataset.sources.detokenize import detokenize
 
+Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 _ROWS = 2048  # rows of the matrix of cosines that are held at once
@@ -39,6 +37,9 @@ def link(keys: Sequence[Sequence[str]], vectors: Floats, near: float) -> Ints:
     Returns:
         [n] the number of each example's group, from 0. Memory: 2,048 rows of the matrix of cosines, and the pairs found.
     """
+    from scipy.sparse import coo_array  # here, because whoever only reads dialogues needs no scipy
+    from scipy.sparse.csgraph import connected_components
+
     first: dict[str, int] = {}
     links = [(row, first.setdefault(key, row)) for row, own in enumerate(keys) for key in own]
     for start in range(0, len(vectors), _ROWS):
