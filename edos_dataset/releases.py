@@ -4,7 +4,6 @@ The builders themselves lie in `loading_scripts/`, one class for each release.
 """
 
 import csv
-import inspect
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ class Reject(NamedTuple):
     Attributes:
         file: its name.
         line: number of the line on which the row ends, or None where it stands for more than a row.
-        reason: `wrong_columns`, `no_id`, `no_text`, `no_answer`, `unknown_label`, `bad_score`, `repeated_id` or `unknown_actor`.
+        reason: `wrong_columns`, `no_id`, `no_text`, `no_answer`, `unknown_label`, `bad_score`, `repeated_id`, `unknown_actor` or `missing_turn`.
         detail: the value, or the id, that is to blame.
     """
 
@@ -37,8 +36,22 @@ class Reject(NamedTuple):
     detail: str
 
 
+class Release(NamedTuple):
+    """Where the files of a config lie.
+
+    Attributes:
+        source: what `edos download` calls them.
+        files: split → names of its files, relative to their folder.
+        folders: where that may be, relative to the folder given; the first that has the files counts.
+    """
+
+    source: str
+    files: dict[str, list[str]]
+    folders: Sequence[str]
+
+
 class ReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
-    """A builder over the files of a release: one split, "train", as no release has others.
+    """A builder over the files of a release.
 
     Its place in the cache depends on the content of the files and on the code that reads them, so a mended file is never answered from the cache.
 
@@ -52,42 +65,43 @@ class ReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         ValueError: no folder is given, a file is not there, or the config is unknown.
     """
 
-    FOLDER = ""
-    """Name of the release's folder."""
-
     def __init__(self, cache_dir: str | None = None, *, data_dir: str | Path | None = None, config_name: str | None = None, **more: Any) -> None:  # noqa: ANN401
-        folder = data_folder(data_dir)
-        folder = folder / self.FOLDER if (folder / self.FOLDER).is_dir() else folder
+        given = data_folder(data_dir)
         config = config_name or self.DEFAULT_CONFIG_NAME
         if config not in self.builder_configs:
             raise ValueError(f"unknown config {config!r}: expected one of {', '.join(self.builder_configs)}")
-        files = [folder / name for name in self.file_names(config)]
-        for path in files:
+        release = self.release(config)
+        names = [name for part in release.files.values() for name in part]
+        folder = next((given / name for name in release.folders if (given / name / names[0]).is_file()), given)
+        self.files = {split: [folder / name for name in part] for split, part in release.files.items()}
+        for path in (folder / name for name in names):
             if not path.is_file():
-                raise ValueError(f"{path} is not there: give the folder of the release, with {path.relative_to(folder)} in it, as data_dir or EDOS_DATA_DIR")
-        script = Path(inspect.getfile(type(self)))
-        more["hash"] = hash_json([code_hash(__name__), digest(script), [digest(path) for path in files]])
+                raise ValueError(
+                    f"{path} is not there: give the folder of the release, with {path.relative_to(folder)} in it, as data_dir or EDOS_DATA_DIR, "
+                    f"or get it by `edos download {release.source}`"
+                )
+        content = {split: [digest(path) for path in paths] for split, paths in self.files.items()}
+        more["hash"] = hash_json([code_hash(type(self).__module__), content])
         super().__init__(cache_dir=cache_dir, data_dir=str(folder), config_name=config_name, **more)
-        self.files = files
 
     @classmethod
-    def file_names(cls, config: str) -> list[str]:
-        """Return the files of a config, relative to the release's folder."""
+    def release(cls, config: str) -> Release:
+        """Return where the files of a config lie."""
         raise NotImplementedError
 
-    def rows(self) -> Iterator[Row | Reject]:
-        """Yield the release's rows, in its order, and what is rejected."""
+    def rows(self, path: Path) -> Iterator[Row | Reject]:
+        """Yield the rows of a file, in its order, and what is rejected."""
         raise NotImplementedError
 
     def rejects(self) -> list[Reject]:
         """Return what the data set leaves out; the files are read again."""
-        return [row for row in self.rows() if isinstance(row, Reject)]
+        return [row for paths in self.files.values() for path in paths for row in self.rows(path) if isinstance(row, Reject)]
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator(datasets.Split.TRAIN)]
+        return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in self.files.items()]
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
-        yield from enumerate(row for row in self.rows() if not isinstance(row, Reject))
+    def _generate_examples(self, paths: list[Path]) -> Iterator[tuple[int, Row]]:
+        yield from enumerate(row for path in paths for row in self.rows(path) if not isinstance(row, Reject))
 
 
 def read_crowd(path: Path) -> Iterator[Row | Reject]:
@@ -137,59 +151,28 @@ def read_extension(path: Path, method: str) -> Iterator[Row | Reject]:
         yield {"dialogue_id": name, "turns": as_turns(turns), "label": label, "method": method, "seed_id": seed, **scores}
 
 
-def read_conversations(path: Path, annotated: bool) -> Iterator[Row | Reject]:
-    """Yield the conversations of a file of EmpatheticDialogues, whose name is their emotion.
-
-    "_comma_" becomes a comma, and blanks are collapsed. A row that is rejected takes its conversation with it: no history has a hole.
-    """
-    conversations: dict[str, Row] = {}
-    broken: set[str] = set()
-    for line, row in read_csv(path, ("Dialog_ID", "Type", "Actor", "Text", *(("Label",) if annotated else ()))):
-        if isinstance(row, Reject):
-            broken.add(row.detail)
-            yield row
-            continue
-        name, text = row["Dialog_ID"].strip(), " ".join(row["Text"].replace("_comma_", ",").split())
-        label = label_of(row["Label"]) if annotated else None
-        faults = {
-            "no_id": not name,
-            "no_text": not text,
-            "unknown_actor": row["Actor"] not in ("none", "speaker", "listener"),
-            "unknown_label": annotated and label is None,
-        }
-        if found := [reason for reason, bad in faults.items() if bad]:
-            broken.add(name)
-            yield Reject(path.name, line, found[0], f"{name}: {row['Actor']}, {row.get('Label', '')}")
-            continue
-        entry = conversations.setdefault(name, {"dialogue_id": name, "emotion": label_of(path.stem), "situation": None, "turns": []})
-        if row["Actor"] == "none":
-            entry["situation"] = text
-        else:
-            entry["turns"].append({"text": text, "speaker": row["Actor"], "label": label})
-    for name, entry in conversations.items():
-        if name in broken or not entry["turns"]:
-            yield Reject(path.name, None, "no_text", f"{name}: {'a row of it is rejected' if name in broken else 'nothing but the situation'}")
-        else:
-            yield entry
-
-
-def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | Reject]]:
+def read_csv(path: Path, columns: Sequence[str], plain: bool = False) -> Iterator[tuple[int, dict[str, str] | Reject]]:
     """Yield the rows of a CSV file with their line numbers; a row with too many or too few values is rejected, its first one as the detail.
+
+    Args:
+        path: the file.
+        columns: it must have.
+        plain: quotes mean nothing, and a row may have one value more than the header.
 
     Raises:
         ValueError: the file is no CSV in UTF-8, or lacks a column.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
+            reader = csv.reader(file, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL)
             header = next(reader, [])
             if lacking := [column for column in columns if column not in header]:
                 raise ValueError(f"{path} has no column {lacking[0]!r}: expected {', '.join(columns)}, found {', '.join(header) or 'none'}")
             for row in reader:
-                if row and len(row) != len(header):
+                if row and len(row) not in (len(header), len(header) + plain):
                     yield reader.line_num, Reject(path.name, reader.line_num, "wrong_columns", row[0])
                 elif row:
-                    yield reader.line_num, dict(zip(header, row, strict=True))
+                    yield reader.line_num, dict(zip(header, row, strict=False))
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no CSV file in UTF-8: {error}") from error
 

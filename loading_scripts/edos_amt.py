@@ -1,11 +1,12 @@
 """The EDOS authors' crowd labels: `mturk_groundtruth_labels.csv`, three people's answers for each dialogue (CC BY 4.0; the text is subtitles)."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import datasets
 
 from edos_dataset.crowd.seed import seed_features
-from edos_dataset.releases import Reject, ReleaseBuilder, Row, read_crowd
+from edos_dataset.releases import Reject, Release, ReleaseBuilder, Row, read_crowd
 
 
 class EdosAmt(ReleaseBuilder):
@@ -14,17 +15,16 @@ class EdosAmt(ReleaseBuilder):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = [datasets.BuilderConfig("amt", VERSION, description="the crowd's labels")]
     DEFAULT_CONFIG_NAME = "amt"
-    FOLDER = "edos_amt"
 
     @classmethod
-    def file_names(cls, config: str) -> list[str]:
-        """Return the file."""
-        return ["mturk_groundtruth_labels.csv"]
+    def release(cls, config: str) -> Release:
+        """Return where the file lies."""
+        return Release("edos_amt", {"train": ["mturk_groundtruth_labels.csv"]}, ("edos_amt", ""))
 
     def _info(self) -> datasets.DatasetInfo:
         columns = {name: column for name, column in seed_features().items() if name != "soft_label"}
         return datasets.DatasetInfo(description=__doc__, features=datasets.Features(columns), license="CC BY 4.0 (labels)")
 
-    def rows(self) -> Iterator[Row | Reject]:
+    def rows(self, path: Path) -> Iterator[Row | Reject]:
         """Yield the dialogues and what is rejected."""
-        return read_crowd(self.files[0])
+        return read_crowd(path)

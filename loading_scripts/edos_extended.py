@@ -1,11 +1,12 @@
 """The EDOS authors' extended labels, spread from the crowd's to near dialogues or given by a classifier (CC BY 4.0; the text is subtitles)."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import datasets
 
 from edos_dataset.augmentation.extended import extended_features
-from edos_dataset.releases import Reject, ReleaseBuilder, Row, read_extension
+from edos_dataset.releases import Reject, Release, ReleaseBuilder, Row, read_extension
 
 _METHODS = {"similar": "spread", "self_labeled": "self-label", "similar_self_labeled": "spread"}
 _COLUMNS = ("dialogue_id", "turns", "label", "method", "seed_id", "similarity", "confidence")
@@ -17,17 +18,16 @@ class EdosExtended(ReleaseBuilder):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = [datasets.BuilderConfig(name, datasets.Version("1.0.0"), description=f"{name}_dialogs.csv") for name in _METHODS]
     DEFAULT_CONFIG_NAME = "similar"
-    FOLDER = "edos_amt"
 
     @classmethod
-    def file_names(cls, config: str) -> list[str]:
-        """Return the file of a config."""
-        return [f"{config}_dialogs.csv"]
+    def release(cls, config: str) -> Release:
+        """Return where the file of a config lies."""
+        return Release("edos_amt", {"train": [f"{config}_dialogs.csv"]}, ("edos_amt", ""))
 
     def _info(self) -> datasets.DatasetInfo:
         known = extended_features()
         return datasets.DatasetInfo(description=__doc__, features=datasets.Features({name: known[name] for name in _COLUMNS}), license="CC BY 4.0 (labels)")
 
-    def rows(self) -> Iterator[Row | Reject]:
+    def rows(self, path: Path) -> Iterator[Row | Reject]:
         """Yield the dialogues and what is rejected."""
-        return read_extension(self.files[0], _METHODS[self.config.name])
+        return read_extension(path, _METHODS[self.config.name])

@@ -1,11 +1,13 @@
-"""EmpatheticDialogues by emotion, as the EDOS authors published it: plain, or with a label of their classifier on every turn (CC BY-NC 4.0)."""
+"""EmpatheticDialogues: as its authors published it, in splits, or by emotion, as the EDOS authors did, plain or with labels on every turn (CC BY-NC 4.0)."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import datasets
 
+from edos_dataset.conversations import read_conversations, read_splits
 from edos_dataset.labels import EMOTIONS, LABELS
-from edos_dataset.releases import Reject, ReleaseBuilder, Row, read_conversations
+from edos_dataset.releases import Reject, Release, ReleaseBuilder, Row
 from edos_dataset.schema import list_of
 
 
@@ -13,14 +15,20 @@ class EmpatheticDialogues(ReleaseBuilder):
     """A conversation a row: `dialogue_id`, `emotion` of the speaker, `situation`, `turns` with `text`, `speaker` and, if annotated, `label`."""
 
     VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIGS = [datasets.BuilderConfig("unannotated", VERSION), datasets.BuilderConfig("annotated", VERSION, description="with a machine's labels")]
+    BUILDER_CONFIGS = [
+        datasets.BuilderConfig("unannotated", VERSION, description="by emotion, without splits"),
+        datasets.BuilderConfig("annotated", VERSION, description="the same with a machine's labels"),
+        datasets.BuilderConfig("original", VERSION, description="train.csv, valid.csv and test.csv"),
+    ]
     DEFAULT_CONFIG_NAME = "unannotated"
-    FOLDER = "empathetic_dialogues"
 
     @classmethod
-    def file_names(cls, config: str) -> list[str]:
-        """Return the files of a config, one for each emotion."""
-        return [f"{config}/{emotion}.csv" for emotion in EMOTIONS]
+    def release(cls, config: str) -> Release:
+        """Return where the files of a config lie: one for each split, or one for each emotion."""
+        if config == "original":
+            files = {"train": ["train.csv"], "validation": ["valid.csv"], "test": ["test.csv"]}
+            return Release("empathetic_dialogues", files, ("empathetic_dialogues/original", "original", ""))
+        return Release("empathetic_intents", {"train": [f"{config}/{emotion}.csv" for emotion in EMOTIONS]}, ("empathetic_dialogues", ""))
 
     def _info(self) -> datasets.DatasetInfo:
         label = datasets.ClassLabel(names=list(LABELS))
@@ -28,7 +36,6 @@ class EmpatheticDialogues(ReleaseBuilder):
         columns = {"dialogue_id": datasets.Value("string"), "emotion": label, "situation": datasets.Value("string"), "turns": list_of(turn)}
         return datasets.DatasetInfo(description=__doc__, features=datasets.Features(columns), license="CC BY-NC 4.0")
 
-    def rows(self) -> Iterator[Row | Reject]:
+    def rows(self, path: Path) -> Iterator[Row | Reject]:
         """Yield the conversations and what is rejected."""
-        for path in self.files:
-            yield from read_conversations(path, self.config.name == "annotated")
+        return read_splits(path) if self.config.name == "original" else read_conversations(path, self.config.name == "annotated")

@@ -48,6 +48,21 @@ h4,utterance,narrator,Once.,neutral
 h5,utterance,speaker
 """
 
+SPLITS = """\
+conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags
+hit:1_conv:2,1,afraid,The lamp_comma_ it fell,7,The "lamp_comma_  it fell!,5|5|5_2|2|2,
+hit:1_conv:2,2,afraid,The lamp_comma_ it fell,4,Oh no.,5|5|5_2|2|2,,one|two_pipe_
+hit:2_conv:4,2,proud,I won,8,Well done!,,
+hit:2_conv:4,1,proud,I won,9,I won.,,
+hit:3_conv:6,1,proud,I won,9,I won.,,
+hit:3_conv:6,3,proud,I won,9,Again.,,
+hit:4_conv:8,1,gloomy,I won,9,I won.,,
+hit:5_conv:9,1,proud,I won,1,I won.,,
+hit:5_conv:9,2,proud,I won,2,You?,,
+hit:5_conv:9,3,proud,I won,3,He.,,
+hit:6_conv:9,1,proud,I won,1,I won, really, yes,,,
+"""
+
 
 @pytest.fixture
 def data(tmp_path):
@@ -117,6 +132,29 @@ def test_empathetic_dialogues(data, tmp_path, monkeypatch):
     ]
     lines = [(7, "unknown_label"), (9, "unknown_actor"), (10, "wrong_columns")]
     assert rejected("empathetic_dialogues", None, "annotated") == [*lines, (None, "no_text"), (None, "no_text")]
+
+
+def test_empathetic_dialogues_in_splits(data, tmp_path):
+    folder = data / "empathetic_dialogues" / "original"
+    folder.mkdir()
+    for name in ("train", "valid", "test"):
+        (folder / f"{name}.csv").write_text(SPLITS if name == "valid" else "".join(SPLITS.splitlines(keepends=True)[:2]), encoding="utf-8")
+    loaded = load(tmp_path, "empathetic_dialogues", "original", source=data)
+    assert {split: part.num_rows for split, part in loaded.items()} == {"train": 1, "validation": 2, "test": 1}
+    first, second = loaded["validation"]
+    assert (first["dialogue_id"], first["emotion"], first["situation"]) == ("hit:1_conv:2", LABEL_IDS["afraid"], "The lamp, it fell")
+    assert [(turn["speaker"], turn["text"], turn["label"]) for turn in first["turns"]] == [
+        ("speaker", 'The "lamp, it fell!', None),
+        ("listener", "Oh no.", None),
+    ]
+    assert [(turn["speaker"], turn["text"]) for turn in second["turns"]] == [("speaker", "I won."), ("listener", "Well done!")]
+    rejects = builder("empathetic_dialogues")(data_dir=folder, config_name="original").rejects()
+    assert [(reject.line, reject.reason) for reject in rejects] == [
+        (8, "unknown_label"),
+        (12, "wrong_columns"),
+        (None, "missing_turn"),
+        (None, "unknown_actor"),
+    ]
 
 
 def test_a_mended_file_is_not_answered_from_the_cache(data, tmp_path):
