@@ -20,6 +20,7 @@ from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, count_units, hash_json
 from edos_dataset.publishing.cards import dataset_card
 from edos_dataset.publishing.layout import ConfigFiles, put_in_place, write_config
+from edos_dataset.publishing.statistics import from_record
 from edos_dataset.recipes import Item, dump_recipe
 from edos_dataset.runs import Progress, Run, pack
 from edos_dataset.schema import CONFIGS
@@ -175,11 +176,9 @@ def _published_before(out: Path, record_path: Path, key: str) -> list[ConfigFile
         record = json.loads(record_path.read_text(encoding="utf-8"))
         if record["key"] != key or any(digest(out / name) != known for name, known in record["files"].items()):
             return None
-    except (OSError, ValueError, KeyError):
+        return [from_record(ConfigFiles, written) for written in record["configs"]]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # absent, cut off or from another version: write it again
         return None
-    for written in record["configs"]:
-        written["labels"] = {int(label): count for label, count in written["labels"].items()}
-    return [ConfigFiles(**written) for written in record["configs"]]
 
 
 def stage_entry(count: StageCount) -> dict[str, Any]:
@@ -189,13 +188,13 @@ def stage_entry(count: StageCount) -> dict[str, Any]:
 
 def summary(written: ConfigFiles) -> dict[str, Any]:
     """Return a config's entry in a manifest."""
-    rows, turns = sum(written.rows.values()), sum(written.turns.values())
+    rows, turns, tokens = written.total_rows, written.total_turns, written.total_tokens
     return {
         "dialogues": rows,
         "turns": turns,
-        "tokens": written.tokens,
+        "tokens": tokens,
         "turns_per_dialogue": round(turns / max(rows, 1), 3),
-        "tokens_per_turn": round(written.tokens / max(turns, 1), 3),
+        "tokens_per_turn": round(tokens / max(turns, 1), 3),
         "splits": written.rows,
         "bytes": sum(written.bytes.values()),
     }

@@ -109,9 +109,9 @@ def _statistics(configs: Sequence[ConfigFiles]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for written in configs:
-        rows, turns = sum(written.rows.values()), sum(written.turns.values())
+        rows, turns, tokens = written.total_rows, written.total_turns, written.total_tokens
         parts = " / ".join(f"{written.rows[split]:,}" for split in SPLITS)
-        means = f"{turns / max(rows, 1):.2f} | {written.tokens:,} | {written.tokens / max(turns, 1):.2f}"
+        means = f"{turns / max(rows, 1):.2f} | {tokens:,} | {tokens / max(turns, 1):.2f}"
         lines.append(f"| `{written.config}` | {rows:,} | {parts} | {turns:,} | {means} |")
     return "\n".join(lines)
 

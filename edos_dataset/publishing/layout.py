@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from edos_dataset.cleaning.rules import count_tokens
+from edos_dataset.publishing.statistics import Statistics
 from edos_dataset.schema import SPLITS, published
 
 SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
@@ -18,27 +18,19 @@ ROW_GROUP = 10_000
 
 
 @dataclass
-class ConfigFiles:
-    """What was written for a config.
+class ConfigFiles(Statistics):
+    """What was written for a config: its files, and what was counted in them.
 
     Attributes:
         files: split to file names, relative to the published folder.
-        rows: split to number of dialogues.
-        turns: split to number of turns.
-        tokens: tokens of all turns, as `cleaning.rules.tokenize` counts them.
         bytes: split to size of the Parquet files.
         arrow_bytes: split to size of the data as Arrow messages, which do without empty validity bitmaps; about what `datasets` calls num_bytes.
-        labels: label id to number of turns, for the labelled configs.
     """
 
     config: str
     files: dict[str, list[str]] = field(default_factory=lambda: {split: [] for split in SPLITS})
-    rows: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
-    turns: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
     bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
     arrow_bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
-    tokens: int = 0
-    labels: dict[int, int] = field(default_factory=dict)
 
 
 def split_of(film: str) -> str:
@@ -61,12 +53,13 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
     The files don't depend on how the dialogues are spread over the shards. Memory: one shard, and ROW_GROUP dialogues for each split.
     """
     written = ConfigFiles(config)
+    documents: dict[str, str | None] = dict.fromkeys(SPLITS)
     (folder / config).mkdir(parents=True)
     writers = {split: _SplitWriter(folder, config, split, rows_a_file) for split in SPLITS}
     for shard in shards:
         for split, table in _by_split(shard, config):
             writers[split].write(table)
-            _count(written, split, table)
+            documents[split] = written.add(split, table, documents[split])
     for split, writer in writers.items():
         written.files[split] = writer.close()
         written.arrow_bytes[split] = writer.arrow_bytes
@@ -83,16 +76,6 @@ def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
         part = table.filter(pc.equal(splits, split))
         if part.num_rows:
             yield split, part
-
-
-def _count(written: ConfigFiles, split: str, table: pa.Table) -> None:
-    turns = pc.list_flatten(table["turns"])
-    written.rows[split] += table.num_rows
-    written.turns[split] += len(turns)
-    written.tokens += pc.sum(count_tokens(pc.struct_field(turns, "text"))).as_py() or 0
-    if "label" in turns.type.names:
-        for count in pc.value_counts(pc.struct_field(turns, "label")).to_pylist():
-            written.labels[count["values"]] = written.labels.get(count["values"], 0) + count["counts"]
 
 
 class _SplitWriter:

@@ -105,7 +105,7 @@ def test_what_was_written_is_counted(tmp_path, config):
     (written,) = publish(tmp_path / "edos", FILMS, [config], rows_a_file=4)
     assert written.rows == ROWS
     assert written.turns == {split: 2 * rows for split, rows in ROWS.items()}
-    assert written.tokens == TOKENS * len(FILMS)
+    assert written.tokens == {split: TOKENS * rows for split, rows in ROWS.items()}
     labels = [int(film[2:]) % 41 for film in FILMS for _ in TEXTS]
     assert written.labels == ({} if config == "os" else {label: labels.count(label) for label in labels})
     assert written.bytes == {split: sum((tmp_path / "edos" / name).stat().st_size for name in names) for split, names in written.files.items()}

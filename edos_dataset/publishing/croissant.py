@@ -1,0 +1,275 @@
+"""Croissant metadata of a published version: its files with their checksums, and what is in their columns, as JSON-LD.
+
+The format is Croissant 1.1 (MLCommons, http://mlcommons.org/croissant/1.1), with the vocabulary that the Hub's own metadata use. Those of the Hub describe
+whatever the branch holds today; these describe one version and say by which checksum each file of it is known.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import yaml
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+Json = dict[str, Any]
+
+FILE = "croissant.json"
+"""Name of the file in the repository."""
+
+_REPOSITORY = "repo"
+_PARQUET = "application/x-parquet"
+_TYPES = {
+    "string": "sc:Text",
+    "large_string": "sc:Text",
+    "bool": "sc:Boolean",
+    **{name: f"cr:{name.capitalize()}" for name in ("int8", "int16", "int32", "int64", "float16", "float32", "float64")},
+    **{name: f"cr:UInt{name[4:]}" for name in ("uint8", "uint16", "uint32", "uint64")},
+}
+_TERMS = (
+    "arrayShape citeAs column containedIn equivalentProperty extract field fileObject fileProperty fileSet format includes isArray isLiveDataset jsonPath key "
+    "md5 parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
+)
+_CONTEXT: Json = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    **{term: f"cr:{term}" for term in _TERMS.split()},
+}
+
+
+class FileFacts(Protocol):
+    """What is known of a file: `publishing.release.LocalFile` says it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex)."""
+
+
+def croissant(name: str, url: str, version: str, card: str, files: Mapping[str, FileFacts], configs: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the Croissant metadata of a version as JSON-LD text; equal arguments give equal text.
+
+    A config is a record set whose files are taken from the repository at the version's tag, as in the Hub's own metadata; every file also stands there by
+    itself, with its checksum. `CONFIG_splits` lists the splits, and `label_names` what the integers of class labels stand for.
+
+    Args:
+        name: of the repository, such as "ns/edos".
+        url: of its page; files lie at `URL/resolve/vVERSION/PATH`.
+        version: three numbers, such as "1.2.0".
+        card: text of its README.md, whose YAML says licence, languages, tags and features.
+        files: path in the repository → size and checksum, of all data files at least.
+        configs: config → path → split, as `publishing.release.configs_of` returns it.
+
+    Raises:
+        ValueError: the card's YAML names no features for a config, or a type that has no counterpart in Croissant.
+    """
+    head, body = _parts(card)
+    columns = {config: _features(head, config) for config in configs}
+    labels = _label_sets(columns)
+    paths = sorted({path for of_config in configs.values() for path in of_config})
+    record_sets = [_enumeration(identity, names) for names, identity in labels.items()]
+    distribution = [_repository(url, version), *(_file_object(path, files[path], f"{url}/resolve/v{version}/{path}") for path in paths)]
+    for config, of_config in configs.items():
+        splits = list(dict.fromkeys(of_config.values()))
+        distribution.append(_file_set(config, of_config))
+        record_sets += [_split_set(config, splits), _record_set(config, splits, columns[config], labels)]
+    title, description = _described(body)
+    facts = {
+        "name": re.sub(r"[^\w.-]", "_", name),
+        "alternateName": [name, head.get("pretty_name", title)],
+        "description": description,
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        "url": url,
+        "version": version,
+        "license": _licence(head),
+        "inLanguage": head.get("language"),
+        "keywords": head.get("tags"),
+        "citeAs": _citation(body),
+        "creator": {"@type": "sc:Organization", "name": name.partition("/")[0]},
+        "isLiveDataset": False,
+        "distribution": distribution,
+        "recordSet": record_sets,
+    }
+    stated = {key: value for key, value in facts.items() if value is not None}
+    return json.dumps({"@context": _CONTEXT, "@type": "sc:Dataset", **stated}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _parts(card: str) -> tuple[Json, str]:
+    try:
+        _, head, body = card.split("---\n", 2)
+        found = yaml.safe_load(head)
+    except (ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"the card has no YAML between two lines of dashes at its head ({error}), so it says nothing of the columns") from error
+    return found, body
+
+
+def _features(head: Json, config: str) -> "Features":
+    from datasets import Features
+
+    infos = head.get("dataset_info") or []
+    for info in infos if isinstance(infos, list) else [infos]:
+        if info.get("config_name") == config and info.get("features"):
+            return Features._from_yaml_list(info["features"])
+    raise ValueError(f"the card's YAML has no dataset_info with features for the config {config!r}: give the command that wrote the folder again")
+
+
+def _label_sets(columns: Mapping[str, "Features"]) -> dict[tuple[str, ...], str]:
+    """Return the names of all class labels, each list once, and the id that its record set gets."""
+    found = dict.fromkeys(names for features in columns.values() for names in _class_labels(features))
+    return {names: f"label_names{f'_{number}' if number > 1 else ''}" for number, names in enumerate(found, 1)}
+
+
+def _class_labels(feature: Any) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - a feature of `datasets` may be anything
+    from datasets import ClassLabel
+
+    if isinstance(feature, ClassLabel):
+        yield tuple(feature.names)
+    for part in feature.values() if isinstance(feature, dict) else [feature.feature] if hasattr(feature, "feature") else []:
+        yield from _class_labels(part)
+
+
+def _described(body: str) -> tuple[str, str]:
+    """Return the title of a card, and what stands between it and the first section, or the title again where nothing does."""
+    found = re.search(r"^# (.+)\n(?:(?!#)[\s\S]*?)?(?=^## |\Z)", body, re.MULTILINE)
+    title = found.group(1).strip() if found else "A data set"
+    text = found.group(0).partition("\n")[2].strip() if found else ""
+    return title, text or title
+
+
+def _citation(body: str) -> str | None:
+    found = re.search(r"```bibtex\n([\s\S]+?)```", body)
+    return found.group(1).strip() if found else None
+
+
+def _licence(head: Json) -> str | None:
+    licence = head.get("license")
+    return head.get("license_link") or head.get("license_name") or licence if licence == "other" else licence
+
+
+def _enumeration(identity: str, names: tuple[str, ...]) -> Json:
+    fields = [
+        {"@type": "cr:Field", "@id": f"{identity}/{column}", "name": column, "dataType": kind} for column, kind in (("id", "cr:Int64"), ("name", "sc:Text"))
+    ]
+    return {
+        "@type": "cr:RecordSet",
+        "@id": identity,
+        "name": identity,
+        "description": "What the integers of the labels stand for.",
+        "dataType": "sc:Enumeration",
+        "key": {"@id": f"{identity}/id"},
+        "field": fields,
+        "data": [{f"{identity}/id": number, f"{identity}/name": label} for number, label in enumerate(names)],
+    }
+
+
+def _split_set(config: str, splits: list[str]) -> Json:
+    identity = f"{config}_splits"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": identity,
+        "name": identity,
+        "description": f"Splits of the config {config}.",
+        "dataType": "cr:Split",
+        "key": {"@id": f"{identity}/split"},
+        "field": [{"@type": "cr:Field", "@id": f"{identity}/split", "name": "split", "dataType": "sc:Text"}],
+        "data": [{f"{identity}/split": split} for split in splits],
+    }
+
+
+def _repository(url: str, version: str) -> Json:
+    """Return the repository at the version's tag; it has no checksum of its own, and the text in its place is what the Hub's own metadata say."""
+    return {
+        "@type": "cr:FileObject",
+        "@id": _REPOSITORY,
+        "name": _REPOSITORY,
+        "description": "The git repository, at the tag of this version.",
+        "contentUrl": f"{url}/tree/refs%2Ftags%2Fv{version}",
+        "encodingFormat": "git+https",
+        "sha256": "https://github.com/mlcommons/croissant/issues/80",
+    }
+
+
+def _file_object(path: str, file: FileFacts, url: str) -> Json:
+    size, kind = f"{file.size} B", _PARQUET
+    return {"@type": "cr:FileObject", "@id": path, "name": path, "contentUrl": url, "contentSize": size, "encodingFormat": kind, "sha256": file.sha256}
+
+
+def _file_set(config: str, files: Mapping[str, str]) -> Json:
+    return {
+        "@type": "cr:FileSet",
+        "@id": f"{config}_files",
+        "name": f"{config}_files",
+        "description": f"The files of the config {config}.",
+        "containedIn": {"@id": _REPOSITORY},
+        "encodingFormat": _PARQUET,
+        "includes": sorted(files),
+    }
+
+
+def _record_set(config: str, splits: Sequence[str], features: "Features", labels: Mapping[tuple[str, ...], str]) -> Json:
+    fields = [_field(f"{config}/{column}", feature, f"{config}_files", [column], labels) for column, feature in features.items()]
+    split = {
+        "@type": "cr:Field",
+        "@id": f"{config}/split",
+        "name": "split",
+        "description": "The split, read off the file's path.",
+        "dataType": "sc:Text",
+        "source": {
+            "fileSet": {"@id": f"{config}_files"},
+            "extract": {"fileProperty": "fullpath"},
+            "transform": {"regex": f"{re.escape(config)}/({'|'.join(map(re.escape, splits))})-.+parquet$"},
+        },
+        "references": {"field": {"@id": f"{config}_splits/split"}},
+    }
+    return {"@type": "cr:RecordSet", "@id": config, "name": config, "description": f"The config {config}.", "field": [split, *fields]}
+
+
+def _field(identity: str, feature: Any, files: str, path: list[str], labels: Mapping[tuple[str, ...], str], depth: int = 0) -> Json:  # noqa: ANN401
+    """Return a column, or what lies at `path` in one, as a field with its sub-fields.
+
+    A list of structs in a list of structs says itself where it lies, and its sub-fields don't: with a path of their own mlcroissant 1.1 reads nothing at all.
+
+    Args:
+        identity: of the field.
+        feature: of `datasets`.
+        files: id of the file set.
+        path: the column's name, and the names below it.
+        labels: names of a class label → id of their record set.
+        depth: lists around it.
+    """
+    from datasets import ClassLabel, List, Value
+
+    source: Json = {"fileSet": {"@id": files}, "extract": {"column": path[0]}}
+    if path[1:]:
+        source["transform"] = [{"jsonPath": key} for key in path[1:]]
+    field: Json = {"@type": "cr:Field", "@id": identity, "name": path[-1]}
+    if isinstance(feature, List):
+        inner = _field(identity, feature.feature, files, path, labels, depth + 1)
+        shape = f"{feature.length},{inner['arrayShape']}" if "arrayShape" in inner else str(feature.length)
+        return {**inner, "isArray": True, "arrayShape": shape}
+    if isinstance(feature, dict):
+        parts = [_field(f"{identity}/{key}", part, files, [*path, key], labels, depth) for key, part in feature.items()]
+        if depth > 1:
+            return {**field, "source": source, "subField": [{key: value for key, value in part.items() if key != "source"} for part in parts]}
+        return {**field, "subField": parts}
+    if isinstance(feature, ClassLabel):
+        described = {"description": f"The label's number in the record set {labels[tuple(feature.names)]}."}
+        return {**field, **described, "dataType": "cr:Int64", "source": source}
+    if not isinstance(feature, Value) or feature.dtype not in _TYPES:
+        raise ValueError(f"the column {'.'.join(path)} is of the type {feature}, which Croissant metadata cannot state")
+    return {**field, "dataType": _TYPES[feature.dtype], "source": source}

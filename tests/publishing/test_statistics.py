@@ -1,0 +1,86 @@
+"""What is counted of a config: the same by hand, whatever the shards."""
+
+import json
+import shutil
+
+import pyarrow as pa
+import pytest
+from published_folder import dialogues, films_of, write_shards
+
+from edos_dataset.publishing.layout import ConfigFiles, write_config
+from edos_dataset.publishing.statistics import UNKNOWN, Statistics, from_record
+from edos_dataset.schema import LABELLED, SPLITS, published
+from edos_dataset.shards import write_shard
+
+FILMS = [*films_of("train", 3), *films_of("test", 1)]
+
+
+def rows(*turns, film=FILMS[0], number=1, year=None, genres=("Drama",), language="en", kind="opus"):
+    """Return a labelled dialogue; a turn is (text, start, label, confidence, model)."""
+    made = [
+        {"text": text, "start": start, "end": None, "sentence_ids": [1], "label": label, "confidence": confidence, "top": [], "label_source": source}
+        for text, start, label, confidence, source in turns
+    ]
+    source = {"kind": kind, "path": f"{film}.xml", "imdb_id": None, "year": year, "genres": list(genres) if genres is not None else None}
+    common = {"dialogue_id": f"{film}#{number}", "document_id": film, "film": film, "language": language, "source": source, "reading": None, "turns": made}
+    return {**common, "embeddings": None, "emotionality": 0.5, "confidence": 0.5}
+
+
+DIALOGUES = [
+    rows(("One two three.", 1.0, 36, 0.05, "a"), ("Yes!", None, 0, 0.999, "b"), year=1994),
+    rows(("No?", None, 36, 0.1, "a"), ("Go.", 2.0, 40, 1.0, "a"), number=9, year=1999, genres=("Drama", "Crime")),
+    rows(("I see.", 3.0, 0, 0.55, "a"), ("Oh.", 4.0, 36, 0.5, "a"), film=FILMS[1], year=2001, genres=None, kind="subtitle", language="de"),
+    rows(("Bye.", 0.0, 5, 0.3, "a"), ("Bye.", 0.5, 5, 0.3, "a"), film=FILMS[3]),
+]
+COUNTED = {
+    "rows": {"train": 3, "validation": 0, "test": 1},
+    "turns": {"train": 6, "validation": 0, "test": 2},
+    "tokens": {"train": (4 + 2) + (2 + 2) + (3 + 2), "validation": 0, "test": 2 + 2},
+    "labels": {36: 3, 0: 2, 40: 1, 5: 2},
+    "prompts": {36: 2, 0: 1, 5: 1},
+    "label_sources": {"a": 7, "b": 1},
+    "confidence": [1, 1, 0, 2, 0, 2, 0, 0, 0, 2],
+    "languages": {"en": 3, "de": 1},
+    "kinds": {"opus": 3, "subtitle": 1},
+    "decades": {"1990s": 2, "2000s": 1, UNKNOWN: 1},
+    "genres": {"Drama": 3, "Crime": 1},
+    "documents": 3,
+    "untimed": 2,
+}
+
+
+@pytest.mark.parametrize("shards", [[4], [1, 1, 1, 1], [1, 3], [2, 0, 2]])
+def test_counts(tmp_path, shards):
+    table, paths, start = pa.Table.from_pylist(DIALOGUES, LABELLED), [], 0
+    for number, size in enumerate(shards):
+        paths.append(tmp_path / f"{number}.parquet")
+        write_shard(paths[-1], table.slice(start, size))
+        start += size
+    written = write_config("edos", paths, tmp_path / "out")
+    assert {name: getattr(written, name) for name in COUNTED} == COUNTED
+    assert (written.total_rows, written.total_turns, written.total_tokens) == (4, 8, 19)
+
+
+def test_no_labels_no_counts_of_them(tmp_path):
+    written = write_config("os", write_shards(tmp_path / "shards", FILMS, "os"), tmp_path / "out")
+    assert (written.labels, written.prompts, written.label_sources, written.confidence) == ({}, {}, {}, [])
+    assert written.languages == {"en": 4} and written.documents == 4
+
+
+def test_a_record_in_json_and_back(tmp_path):
+    written = write_config("edos", write_shards(tmp_path / "shards", FILMS, "edos"), tmp_path / "out")
+    assert from_record(ConfigFiles, json.loads(json.dumps(vars(written)))) == written
+    with pytest.raises(TypeError):
+        from_record(ConfigFiles, {**vars(written), "of_another_version": 1})
+    shutil.rmtree(tmp_path / "out")
+
+
+def test_slices_count_what_they_show():
+    """A slice of a table keeps the whole of its nested columns behind it."""
+    table = dialogues(FILMS, "edos").select(published("edos").names).cast(published("edos"))
+    whole, parts = Statistics(), Statistics()
+    whole.add("train", table)
+    previous = None
+    for start in range(len(table)):
+        previous = parts.add("train", table.slice(start, 1), previous)
+    assert parts == whole and whole.rows == {split: 4 if split == "train" else 0 for split in SPLITS}
