@@ -81,6 +81,8 @@ def create(hub, request, user):
     if namespace != user:
         raise Refused(403, f"You don't have the rights to create a repository under the namespace {namespace!r}")
     kind, name = request.body.get("type", "model") + "s", f"{namespace}/{request.body['name']}"
+    if kind == "spaces" and request.body.get("sdk") not in ("gradio", "docker", "static"):
+        raise Refused(400, '"sdk" must be one of [gradio, docker, static]')
     url = f"{hub.url}/{'' if kind == 'models' else kind + '/'}{name}"
     if (kind, name) in hub.repos:
         raise Refused(409, "You already created this repo", url=url)

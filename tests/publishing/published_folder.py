@@ -1,11 +1,19 @@
-"""Shards as a run leaves them, for the tests of what is published."""
+"""Shards and folders as a run leaves them, for the tests of what is published."""
+
+import json
+import shutil
 
 import pyarrow as pa
 
+from edos_dataset.publishing.cards import dataset_card
 from edos_dataset.publishing.layout import split_of, write_config
+from edos_dataset.publishing.remote import Remote
+from edos_dataset.publishing.versions import Version
 from edos_dataset.schema import DIALOGUES, LABELLED
 from edos_dataset.shards import write_shard
 
+REPO = "ns/edos"
+V1, V11, V2 = Version(1, 0, 0), Version(1, 1, 0), Version(2, 0, 0)
 TEXTS = ("Don't go... please!", "I won't.")
 TOKENS = 5 + 3  # don't, go, ..., please, ! and I, won't, .
 
@@ -44,3 +52,28 @@ def write_shards(folder, films, config, shards=2):
 def publish(folder, films, configs, rows_a_file=100_000):
     """Write configs into a folder and return what was written."""
     return [write_config(config, write_shards(folder.parent / "shards", films, config), folder, rows_a_file) for config in configs]
+
+
+FILMS = [*films_of("train", 6), *films_of("validation", 2), *films_of("test", 2)]
+
+
+def run(folder, films=FILMS, configs=("edos", "os"), rows_a_file=4):
+    """Write a folder as `edos curate` leaves it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    written = publish(folder, films, configs, rows_a_file)
+    (folder / "README.md").write_text(dataset_card(written, "en", {}, []), encoding="utf-8")
+    (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {}}))
+    (folder / ".run").mkdir()
+    (folder / ".run" / "secret").write_text("stays here")
+    return folder
+
+
+def remote(hub, token="hf_ns", repo=REPO):
+    """Return a repository of the local Hub."""
+    return Remote(repo, token, hub.url, wait=0)
+
+
+def content(hub, commit, path):
+    """Return the bytes of a file that the local Hub holds."""
+    file = commit.files[path]
+    return file.content if file.sha256 is None else hub.objects.path(file.sha256).read_bytes()

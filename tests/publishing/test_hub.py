@@ -8,12 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hub.server import LocalHub
-from published_folder import films_of, publish
+from published_folder import FILMS, REPO, V1, V2, V11, content, films_of, remote, run
 from typer.testing import CliRunner
 
 from edos_dataset.cli import app
 from edos_dataset.publishing import hub as publishing
-from edos_dataset.publishing.cards import dataset_card
 from edos_dataset.publishing.changes import read_rows
 from edos_dataset.publishing.composition import reading
 from edos_dataset.publishing.release import held
@@ -21,30 +20,12 @@ from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.publishing.versions import CHANGELOG, Version
 from edos_dataset.shards import FolderError
 
-REPO = "ns/edos"
 KEY = ("datasets", REPO)
-V1, V11, V2 = Version(1, 0, 0), Version(1, 1, 0), Version(2, 0, 0)
-FILMS = [*films_of("train", 6), *films_of("validation", 2), *films_of("test", 2)]
-
-
-def run(folder, films=FILMS, configs=("edos", "os"), rows_a_file=4):
-    """Write a folder as `edos curate` leaves it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    written = publish(folder, films, configs, rows_a_file)
-    (folder / "README.md").write_text(dataset_card(written, "en", {}, []), encoding="utf-8")
-    (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {}}))
-    (folder / ".run").mkdir()
-    (folder / ".run" / "secret").write_text("stays here")
-    return folder
 
 
 @pytest.fixture
 def folder(tmp_path):
     return run(tmp_path / "run" / "edos")
-
-
-def remote(hub, token="hf_ns", repo=REPO):
-    return Remote(repo, token, hub.url, wait=0)
 
 
 def release(hub, folder, version=V1, **options):
@@ -61,11 +42,6 @@ def state(hub):
     """Return what the repository points to: its branches and tags."""
     repo = hub.repos[KEY]
     return dict(repo.branches), dict(repo.tags)
-
-
-def content(hub, commit, path):
-    file = commit.files[path]
-    return file.content if file.sha256 is None else hub.objects.path(file.sha256).read_bytes()
 
 
 def assert_published(hub, folder, version=V1):
@@ -193,7 +169,9 @@ def test_dry_run_changes_nothing(hub, folder):
     plan, commit = release(hub, folder, dry_run=True)
     assert commit is None
     assert sorted(plan.uploads) == sorted([CHANGELOG, *paths(folder)])
-    assert {path: plan.release.files[path].size for path in plan.uploads if path != CHANGELOG} == {path: (folder / path).stat().st_size for path in paths(folder)}
+    assert {path: plan.release.files[path].size for path in plan.uploads if path != CHANGELOG} == {
+        path: (folder / path).stat().st_size for path in paths(folder)
+    }
     assert not hub.repos
     assert {method for _, method, _ in hub.calls} == {"GET"}
     release(hub, folder)
