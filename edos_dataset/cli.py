@@ -18,6 +18,7 @@ from rich.console import Console
 from edos_dataset import __version__
 from edos_dataset.augmentation.cli import audit, extend
 from edos_dataset.crowd.cli import commands as crowd_commands
+from edos_dataset.downloads.cli import download
 from edos_dataset.engines import WorkerDied
 from edos_dataset.publishing.cli import publish
 from edos_dataset.publishing.hydrate_cli import hydrate, labels_only
@@ -272,6 +273,6 @@ def sample(folder: Annotated[Path, typer.Argument(help="Folder to write.", show_
         typer.echo(f"{sum(path.is_file() for path in folder.rglob('*'))} files in {folder}; next: edos curate {folder} --out edos")
 
 
-for command in (extend, audit, publish, labels_only, hydrate):
+for command in (download, extend, audit, publish, labels_only, hydrate):
     app.command()(_explained()(command))
 app.add_typer(crowd_commands(_explained()), name="crowd")

@@ -1,0 +1,1 @@
+"""`edos download`: public sources, fetched whole or not at all."""

@@ -1,0 +1,233 @@
+"""A source fetched: planned and shown first, verified before it gets its name, recorded, and compared with the record from then on."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from edos_dataset.downloads.registry import RemoteFile, Source
+from edos_dataset.downloads.transfer import DownloadError, Offer, Server, forget
+from edos_dataset.downloads.unpacking import unpack
+from edos_dataset.shards import FolderError, digest, write_text
+
+RECORDS = "downloads.json"
+"""The record in the target folder: source → its licence and, by path, address, size, ETag, SHA-256 and date of each file, and how it was checked."""
+
+FileProgress = Callable[[str, int, int | None], None]
+"""Called with a path below the target folder, the bytes that are there, and those of the whole file, where they are known."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a download will do.
+
+    Attributes:
+        source: what is fetched.
+        out: the target folder.
+        offers: the files to fetch and what their servers say of them.
+        there: paths of files that are there, as they were recorded.
+        free: bytes left on the disk of the target folder.
+        partly: bytes of the files to fetch that an earlier try left.
+    """
+
+    source: Source
+    out: Path
+    offers: tuple[tuple[RemoteFile, Offer], ...]
+    there: tuple[str, ...]
+    free: int
+    partly: int
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the files to fetch, or None where a server does not say."""
+        sizes = [offer.size if offer.size is not None else file.size for file, offer in self.offers]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def download(
+    source: Source, out: Path, agree: Callable[[Plan], bool], *, server: Server | None = None, changed: bool = False, progress: FileProgress = lambda *_: None
+) -> dict[str, Record] | None:
+    """Fetch a source into a folder. No byte of its files moves before `agree` has said yes; files that are there as recorded are not fetched again.
+
+    A file is written as `NAME.part` and gets its name when it is whole and verified: by the SHA-256 that the source's registry entry states, or that an earlier
+    download recorded; where there is none, by its size and what digest the server states. One that fails is kept as `NAME.damaged`.
+
+    Args:
+        source: what to fetch.
+        out: the target folder; it is made.
+        agree: is shown the plan, unless all files are there.
+        server: by default one with the usual patience.
+        changed: take files that differ from those recorded; those that are there are then fetched again where their server says that they have changed.
+        progress: called as bytes come.
+
+    Returns:
+        The records of all files of the source by path, or None where `agree` said no.
+
+    Raises:
+        DownloadError: a file can't be had, is damaged, is not the one recorded, or something else lies in its place.
+        FolderError: another download is at work in the folder, or it cannot be written.
+        OSError: it cannot be written; the same call goes on where it stopped.
+    """
+    server = server or Server()
+    lock = _lock(out)
+    try:
+        records = read_records(out)
+        known: dict[str, Record] = records.get(source.name, {}).get("files", {})
+        made = _plan(source, out, known, server, changed)
+        if not made.offers:
+            _save(out, records, source, known)
+            return known
+        if not agree(made):
+            return None
+        for file, offer in made.offers:
+            known[file.path] = _fetch(file, offer, out, server, None if changed else known.get(file.path), progress)
+            _save(out, records, source, known)
+        return known
+    finally:
+        lock.release()
+
+
+def read_records(out: Path) -> dict[str, Any]:
+    """Return the records of a folder; none where it has none.
+
+    Raises:
+        FolderError: they are damaged.
+    """
+    path = out / RECORDS
+    try:
+        records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if not all(isinstance(entry["files"], dict) for entry in records.values()):
+            raise TypeError
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FolderError(f"{path} is damaged: move it away; files that no record knows are then not taken for downloaded ones") from error
+    return dict(records)
+
+
+def _lock(out: Path) -> FileLock:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(out / ".downloads.lock", timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderError(f"another download is at work in {out}: wait for it, or give another --out") from error
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise FolderError(f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out") from error
+    return lock
+
+
+def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, changed: bool) -> Plan:
+    offers, there = [], []
+    for file in source.files:
+        target = out / file.path
+        if not target.exists():
+            offers.append((file, server.ask(file.url)))
+        elif file.path in known:
+            if not _as_recorded(target, known[file.path]):
+                raise DownloadError(f"{target} is not what was downloaded on {known[file.path]['date']}: move it away, and give the same command again")
+            if changed and not file.sha256 and _differs(offer := server.ask(file.url), known[file.path]):
+                offers.append((file, offer))
+            else:
+                there.append(file.path)
+        elif file.sha256 and not file.unpack and digest(target) == file.sha256:
+            known[file.path] = _record(Offer(file.url, target.stat().st_size), file.sha256, "the SHA-256 that the registry states", {})
+            there.append(file.path)
+        else:
+            raise DownloadError(f"{target} is there, and no record says that `edos download` put it there: move it away, or give another --out")
+    partly = sum(part.stat().st_size for part in (_part(out / file.path) for file, _ in offers) if part.exists())
+    plan = Plan(source, out, tuple(offers), tuple(there), shutil.disk_usage(out).free, partly)
+    if plan.size is not None and plan.size - partly > plan.free:
+        raise DownloadError(f"{source.name} has {plan.size:,} bytes, and the disk of {out} has {plan.free:,} left: make room, or give another --out")
+    return plan
+
+
+def _differs(offer: Offer, record: Record) -> bool:
+    return (offer.size, offer.etag, offer.modified) != (record["size"], record["etag"], record["modified"])
+
+
+def _as_recorded(target: Path, record: Record) -> bool:
+    if not record["members"]:
+        return target.is_file() and digest(target) == record["sha256"]
+    return all((target / name).is_file() and digest(target / name) == sha256 for name, sha256 in record["members"].items())
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
+
+
+def _fetch(file: RemoteFile, offer: Offer, out: Path, server: Server, before: Record | None, progress: FileProgress) -> Record:
+    """Fetch, verify and place a file; return its record."""
+    target = out / file.path
+    part = _part(target)
+    came = server.fetch(offer, part, lambda done, total: progress(file.path, done, total))
+    members = {}
+    try:
+        sha256 = digest(part)
+        for fault in _faults(file, came, part, sha256, before):
+            raise DownloadError(fault)
+        if file.unpack:
+            members = unpack(part, target)
+    except DownloadError as error:
+        damaged = target.with_name(f"{target.name}.damaged")
+        part.replace(damaged)
+        forget(part)
+        raise DownloadError(f"{error}; what came is kept as {damaged}") from error
+    if file.unpack:
+        part.unlink()
+    else:
+        part.replace(target)
+    forget(part)
+    return _record(came, sha256, _checked(file, came, before), members)
+
+
+def _faults(file: RemoteFile, came: Offer, part: Path, sha256: str, before: Record | None) -> Iterator[str]:
+    """Yield what is wrong with what came, whose SHA-256 is given."""
+    size = part.stat().st_size
+    for wanted in (file.size, came.size):
+        if wanted is not None and size != wanted:
+            yield f"{file.url} gave {size:,} bytes instead of {wanted:,}"
+    if file.sha256 and sha256 != file.sha256:
+        yield f"{file.url} gave a file with the SHA-256 {sha256} instead of {file.sha256}: it is damaged, or its owners have changed it"
+    if came.sha256 not in ("", sha256):
+        yield f"{file.url} gave a file with the SHA-256 {sha256}, and its server states {came.sha256}: it was damaged on the way"
+    if came.md5 and _md5(part) != came.md5:
+        yield f"{file.url} gave a file with another MD5 than its server states: it was damaged on the way"
+    if file.path.endswith(".zip") and not zipfile.is_zipfile(part):
+        yield f"{file.url} gave something that is no zip archive"
+    if before and not file.sha256 and sha256 != before["sha256"]:
+        told = f"the SHA-256 is {sha256}, recorded is {before['sha256']}"
+        yield f"{file.url} gave another file than on {before['date']} ({told}): if that is as it should be, give --changed"
+
+
+def _checked(file: RemoteFile, came: Offer, before: Record | None) -> str:
+    if file.sha256 or before:
+        return "the SHA-256 that the registry states" if file.sha256 else "the SHA-256 recorded before"
+    stated = [name for name, there in (("SHA-256", came.sha256), ("MD5", came.md5), ("size", came.size is not None)) if there]
+    return f"the {stated[0]} that its server states" if stated else "nothing: neither a checksum nor a size is stated"
+
+
+def _md5(path: Path) -> str:
+    md5 = hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            md5.update(block)
+    return md5.hexdigest()
+
+
+def _record(came: Offer, sha256: str, checked: str, members: dict[str, str]) -> Record:
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    facts = {name: value for name, value in asdict(came).items() if name in ("url", "size", "etag", "modified")}
+    return {**facts, "sha256": sha256, "checked": checked, "date": date, "members": members}
+
+
+def _save(out: Path, records: dict[str, Any], source: Source, known: dict[str, Record]) -> None:
+    records[source.name] = {"title": source.title, "licence": source.licence, "files": known}
+    write_text(out / RECORDS, json.dumps(records, indent=1, ensure_ascii=False, sort_keys=True))

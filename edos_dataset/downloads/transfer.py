@@ -1,0 +1,233 @@
+"""A file over HTTP with patience: asked about first, resumed where it stopped, begun anew where it has changed (RFC 9110, Sections 13 and 14)."""
+
+import base64
+import binascii
+import json
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+from edos_dataset import __version__
+from edos_dataset.shards import write_text
+
+try:
+    import httpx2 as httpx  # one of the two comes with huggingface_hub, by its version
+except ImportError:
+    import httpx  # type: ignore[import-not-found, no-redef, unused-ignore]
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes that are there and those of the whole file, where the server says how many."""
+
+_TRIES = 5
+_PASSING = (408, 425, 429, 500, 502, 503, 504)
+_NO_HEAD = (400, 403, 405, 501)  # servers that answer a GET all the same
+_WHOLE = {"Accept-Encoding": "identity"}  # lengths and digests are those of the file
+
+
+class DownloadError(ValueError):
+    """A file could not be had, or is not what it should be; the message says why, and what to do."""
+
+
+class _Passing(Exception):
+    """A failure that may pass, with the seconds that the server asks to wait."""
+
+    def __init__(self, said: str, wait: float | None = None) -> None:
+        super().__init__(said)
+        self.wait = wait
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a server says of a file.
+
+    Attributes:
+        url: the file's address, before any redirection.
+        size: bytes, or None where it doesn't say.
+        etag: its ETag, or "".
+        modified: its Last-Modified, or "".
+        sha256: hex, where it states a digest of the whole file, otherwise "".
+        md5: likewise.
+    """
+
+    url: str
+    size: int | None
+    etag: str = ""
+    modified: str = ""
+    sha256: str = ""
+    md5: str = ""
+
+    @property
+    def validator(self) -> str:
+        """What tells this version of the file from others: a strong ETag or else the date; "" where there is neither, and so no resuming."""
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.modified
+
+
+class Server:
+    """Servers of files, asked with patience.
+
+    Args:
+        wait: seconds before the second try; they double with each. Where the server says how long to wait, that counts.
+        timeout: seconds without a byte after which a connection counts as cut.
+    """
+
+    def __init__(self, wait: float = 1.0, timeout: float = 30.0) -> None:
+        agent = {"User-Agent": f"edos-dataset/{__version__}", **_WHOLE}
+        self._client = httpx.Client(follow_redirects=True, timeout=httpx.Timeout(timeout), headers=agent)
+        self._wait = wait
+
+    def ask(self, url: str) -> Offer:
+        """Ask about a file without fetching it.
+
+        Raises:
+            DownloadError: it is not there, or the server does not answer.
+        """
+
+        def asked() -> Offer:
+            response = self._client.head(url)
+            if response.status_code in _NO_HEAD:
+                with self._client.stream("GET", url) as response:  # its body is not read
+                    return self._offer(url, response)
+            return self._offer(url, response)
+
+        return self._patiently(url, asked, lambda: 0)
+
+    def fetch(self, offer: Offer, part: Path, progress: Progress) -> Offer:
+        """Fetch a file to `part`, which goes on where it stopped if it is of the same version; beside it, `.json` says of which version it is.
+
+        Args:
+            offer: what `ask` gave.
+            part: the file to write; whatever happens, what came of it is kept.
+            progress: called after each block.
+
+        Returns:
+            What the server said of the file that came, which may be newer than what was asked about.
+
+        Raises:
+            DownloadError: the server refuses, or gives up.
+            OSError: it cannot be written.
+        """
+        part.parent.mkdir(parents=True, exist_ok=True)
+        came = self._patiently(offer.url, lambda: self._receive(offer, part, progress), lambda: _size(part))
+        same = came.validator == offer.validator and came.size == offer.size  # then what it said of one holds of the other
+        return replace(came, sha256=came.sha256 or offer.sha256 * same, md5=came.md5 or offer.md5 * same)
+
+    def _receive(self, offer: Offer, part: Path, progress: Progress) -> Offer:
+        known = _read_state(part)
+        there = _size(part) if known and known.validator and known.url == offer.url else 0
+        if known and there and there == known.size == offer.size and known.validator == offer.validator:
+            return known
+        headers = {"Range": f"bytes={there}-", "If-Range": known.validator} if known and there else {}
+        with self._client.stream("GET", offer.url, headers=headers) as response:
+            if response.status_code == 416:
+                part.unlink(missing_ok=True)
+                raise _Passing("it has fewer bytes than were fetched", 0)
+            came = self._offer(offer.url, response)
+            if response.status_code == 206:
+                if known is None or _first_byte(response) != there or came.validator not in ("", known.validator):
+                    part.unlink(missing_ok=True)
+                    raise _Passing("it went on with another part or version of the file", 0)
+                came = known
+            else:
+                there = 0
+                part.unlink(missing_ok=True)  # before its state goes, so that the two never disagree
+                write_text(_state(part), json.dumps(asdict(came)))
+            self._write(response, part, there, came.size, progress)
+        if came.size is not None and _size(part) < came.size:
+            raise _Passing(f"it ended after {_size(part):,} of {came.size:,} bytes")
+        return came
+
+    @staticmethod
+    def _write(response: httpx.Response, part: Path, there: int, size: int | None, progress: Progress) -> None:
+        progress(there, size)
+        try:
+            with part.open("ab") as file:
+                for block in response.iter_raw():
+                    file.write(block)
+                    there += len(block)
+                    progress(there, size)
+        except OSError as error:
+            error.filename = error.filename or str(part)  # a full disk says nothing of the file
+            raise
+
+    @staticmethod
+    def _offer(url: str, response: httpx.Response) -> Offer:
+        status, headers = response.status_code, response.headers
+        if status in _PASSING:
+            raise _Passing(f"{status} {response.reason_phrase}", _asked_wait(headers.get("Retry-After", "")))
+        if status not in (200, 206):
+            hint = "the file may have moved" if status in (404, 410) else "look at the address in a browser"
+            raise DownloadError(f"{url} answers {status} {response.reason_phrase}: {hint}")
+        if headers.get("Content-Type", "").startswith("text/html"):
+            raise DownloadError(f"{url} gives a web page instead of the file: look at it in a browser; a network may ask to log in first")
+        total = headers.get("Content-Length", "") if status == 200 else headers.get("Content-Range", "").rpartition("/")[2]
+        digests = _digests(headers) if status == 200 else ("", "")
+        return Offer(url, int(total) if total.isdecimal() else None, headers.get("ETag", ""), headers.get("Last-Modified", ""), *digests)
+
+    def _patiently(self, url: str, call: Callable[[], Offer], there: Callable[[], int]) -> Offer:
+        """Call until it answers; tries that brought bytes don't count."""
+        failures, most = 0, there()
+        while True:
+            try:
+                return call()
+            except (_Passing, httpx.TransportError) as error:
+                now = there()
+                failures = 1 if now > most else failures + 1
+                most = max(most, now)
+                if failures == _TRIES:
+                    kept = f"; {now:,} bytes are kept" if now else ""
+                    said = str(error) or type(error).__name__
+                    raise DownloadError(f"{url} failed at {_TRIES} tries ({said}){kept}: give the same command again later") from error
+                asked = error.wait if isinstance(error, _Passing) else None
+                time.sleep(self._wait * 2 ** (failures - 1) if asked is None else asked)
+
+
+def forget(part: Path) -> None:
+    """Remove what says of which version a part is."""
+    _state(part).unlink(missing_ok=True)
+
+
+def _state(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _read_state(part: Path) -> Offer | None:
+    try:
+        return Offer(**json.loads(_state(part).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):  # absent or damaged: begin anew
+        return None
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _first_byte(response: httpx.Response) -> int | None:
+    found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    return int(found[1]) if found else None
+
+
+def _asked_wait(value: str) -> float | None:
+    if value.isdecimal():
+        return float(value)
+    with suppress(ValueError, TypeError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    return None
+
+
+def _digests(headers: httpx.Headers) -> tuple[str, str]:
+    """Return SHA-256 and MD5 (hex) that a server states of the whole file, each "" where it does not (RFC 9530, RFC 3230, Google's and Amazon's own)."""
+    stated = ", ".join(headers.get(name, "") for name in ("Repr-Digest", "Digest", "x-goog-hash"))
+    found = {name.lower(): value.strip(":") for name, value in re.findall(r"([\w-]+)=(:?[\w+/]+=*:?)", stated)}
+    sha256, md5 = found.get("sha-256") or headers.get("x-amz-checksum-sha256"), found.get("md5") or headers.get("Content-MD5")
+    return _hex(sha256 or "", 32), _hex(md5 or "", 16)
+
+
+def _hex(value: str, length: int) -> str:
+    with suppress(binascii.Error, ValueError):
+        raw = base64.b64decode(value, validate=True)
+        return raw.hex() if len(raw) == length else ""
+    return ""

@@ -1,0 +1,127 @@
+"""Archives unpacked: nothing outside the folder, no links, and the folder appears at one stroke."""
+
+import errno
+import hashlib
+import os
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from edos_dataset.downloads.transfer import DownloadError
+
+_DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError, NotImplementedError, RuntimeError)
+
+
+class _Member(NamedTuple):
+    name: str
+    size: int
+    is_file: bool
+    open: Callable[[], IO[bytes]]
+
+
+def unpack(archive: Path, folder: Path) -> dict[str, str]:
+    """Unpack a tar (plain or compressed) or zip archive; a folder that all of it lies in is left out, and so are resource files of macOS.
+
+    Args:
+        archive: the file.
+        folder: where its content goes; what lies there is replaced.
+
+    Returns:
+        Path below the folder, "/" between parts, and SHA-256 of each file.
+
+    Raises:
+        DownloadError: the archive is damaged, or holds a link, a device, a path outside, or a path twice.
+        OSError: it cannot be written.
+    """
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    for left in folder.parent.glob(f".{folder.name}.*.tmp"):  # of killed processes
+        shutil.rmtree(left)
+    try:
+        with _members(archive) as members:
+            digests = _write(archive, members, temporary)
+        _put(temporary, folder)
+    except _DAMAGED as error:
+        raise DownloadError(f"{archive} is damaged: {error or type(error).__name__}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return digests
+
+
+@contextmanager
+def _members(archive: Path) -> Iterator[list[_Member]]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as opened:
+            yield [_of_zip(opened, info) for info in opened.infolist() if not info.is_dir()]
+    else:
+        with tarfile.open(archive) as tar:
+            yield [_of_tar(tar, info) for info in tar.getmembers() if not info.isdir()]
+
+
+def _of_zip(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    return _Member(info.filename, info.file_size, kind in (0, stat.S_IFREG), lambda: opened.open(info))
+
+
+def _of_tar(tar: tarfile.TarFile, info: tarfile.TarInfo) -> _Member:
+    def content() -> IO[bytes]:
+        file = tar.extractfile(info)
+        assert file is not None  # it is, for what is a file
+        return file
+
+    return _Member(info.name, info.size, info.isreg(), content)
+
+
+def _write(archive: Path, members: list[_Member], folder: Path) -> dict[str, str]:
+    """Write the members to a new folder; the archive is wholly checked before a byte of it is written."""
+    paths = {}
+    for member in members:
+        path = _inside(archive, member)
+        if "__MACOSX" in path.parts or path.name.startswith("._"):
+            continue
+        if path in paths:
+            raise DownloadError(f"{archive} holds {member.name!r} twice: it is not unpacked")
+        paths[path] = member
+    tops = {path.parts[0] for path in paths}
+    skip = 1 if len(tops) == 1 and all(len(path.parts) > 1 for path in paths) else 0
+    folder.mkdir(parents=True)
+    size, free = sum(member.size for member in paths.values()), shutil.disk_usage(folder).free
+    if size > free:
+        raise OSError(errno.ENOSPC, f"no room to unpack {size:,} bytes, the disk has {free:,} left", str(folder.parent))
+    return {"/".join(path.parts[skip:]): _copy(member, folder.joinpath(*path.parts[skip:])) for path, member in sorted(paths.items())}
+
+
+def _inside(archive: Path, member: _Member) -> PurePosixPath:
+    path = PurePosixPath(member.name)
+    if not member.is_file:
+        raise DownloadError(f"{archive} holds {member.name!r}, a link or a device: it is not unpacked")
+    if path.is_absolute() or ".." in path.parts or not path.parts or any(sign in member.name for sign in "\\:\0"):
+        raise DownloadError(f"{archive} holds {member.name!r}, a path that may lead outside: it is not unpacked")
+    return path
+
+
+def _copy(member: _Member, target: Path) -> str:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sha256, left = hashlib.sha256(), member.size
+    with member.open() as source, target.open("xb") as file:
+        while block := source.read(1 << 20):
+            left -= len(block)
+            sha256.update(block)
+            file.write(block)
+    if left:
+        raise EOFError(f"{member.name} has {member.size - left:,} instead of {member.size:,} bytes")
+    return sha256.hexdigest()
+
+
+def _put(temporary: Path, folder: Path) -> None:
+    """Rename a folder to its place; what lies there goes only once the new one does."""
+    old = folder.with_name(f".{folder.name}.{os.getpid()}.old.tmp")
+    if folder.exists():
+        folder.rename(old)
+    temporary.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)

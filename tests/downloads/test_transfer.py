@@ -1,0 +1,186 @@
+"""Transfers over real connections that are cut, refused and changed under way."""
+
+import base64
+import hashlib
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from edos_dataset.downloads.transfer import DownloadError, Server, _asked_wait
+
+CONTENT = random.Random(0).randbytes(300_000)
+
+
+@pytest.fixture
+def part(tmp_path):
+    return tmp_path / "folder" / "en.zip.part"
+
+
+@pytest.fixture
+def server():
+    return Server(wait=0.001, timeout=5)
+
+
+def fetch(server, url, part, progress=lambda *_: None):
+    return server.fetch(server.ask(url), part, progress)
+
+
+def gets(served):
+    return [asked for method, asked in served.requests if method == "GET"]
+
+
+def test_whole_file_and_what_the_server_says(files, server, part):
+    sha256, md5 = hashlib.sha256(CONTENT), hashlib.md5(CONTENT)
+    headers = {
+        "Repr-Digest": f"sha-256=:{base64.b64encode(sha256.digest()).decode()}:",
+        "x-goog-hash": f"crc32c=AAAAAA==, md5={base64.b64encode(md5.digest()).decode()}",
+    }
+    url = files.serve("/en.zip", CONTENT, headers=headers)
+    offer = server.ask(url)
+    assert (offer.size, offer.sha256, offer.md5) == (len(CONTENT), sha256.hexdigest(), md5.hexdigest())
+    assert gets(files.files["/en.zip"]) == []
+    seen = []
+    assert server.fetch(offer, part, lambda *step: seen.append(step)) == offer
+    assert part.read_bytes() == CONTENT
+    assert seen[0] == (0, len(CONTENT)) and seen[-1] == (len(CONTENT), len(CONTENT))
+
+
+def test_cut_connections_go_on_where_they_stopped(files, server, part):
+    url = files.serve("/en.zip", CONTENT, cut_after=[100_000] + [1_000] * 8)  # more cuts than tries: those that bring bytes don't count
+    fetch(server, url, part)
+    assert part.read_bytes() == CONTENT
+    ranges = gets(files.files["/en.zip"])
+    assert ranges[:3] == [None, "bytes=100000-", "bytes=101000-"] and len(ranges) == 10
+
+
+def test_a_later_call_goes_on(files, server, part):
+    url = files.serve("/en.zip", CONTENT)
+    with pytest.raises(KeyboardInterrupt):
+        fetch(server, url, part, stop_at(50_000))
+    there = part.stat().st_size
+    assert 0 < there < len(CONTENT)
+    fetch(Server(wait=0.001), url, part)
+    assert part.read_bytes() == CONTENT
+    assert f"bytes={there}-" in gets(files.files["/en.zip"])
+
+
+def stop_at(count):
+    def progress(done, _):
+        if done >= count:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_changed_file_begins_anew(files, server, part, blind):
+    """Also where the server goes on with the new file's bytes, as it should not."""
+    url = files.serve("/en.zip", CONTENT)
+    with pytest.raises(KeyboardInterrupt):
+        fetch(server, url, part, stop_at(50_000))
+    new = CONTENT[::-1]
+    files.serve("/en.zip", new, blind=blind)
+    assert fetch(server, url, part).etag == files.files["/en.zip"].etag
+    assert part.read_bytes() == new
+
+
+def test_changed_between_question_and_transfer(files, server, part):
+    url = files.serve("/en.zip", CONTENT)
+    offer = server.ask(url)
+    files.serve("/en.zip", CONTENT[:1000])
+    assert server.fetch(offer, part, lambda *_: None).size == 1000
+    assert part.read_bytes() == CONTENT[:1000]
+
+
+def test_a_part_without_its_state_or_of_another_address_begins_anew(files, server, part):
+    part.parent.mkdir()
+    part.write_bytes(b"of who knows what")
+    url = files.serve("/en.zip", CONTENT)
+    fetch(server, url, part)
+    assert part.read_bytes() == CONTENT
+    other = files.serve("/de.zip", CONTENT[:5000], etag=files.files["/en.zip"].etag)
+    fetch(server, other, part)
+    assert part.read_bytes() == CONTENT[:5000]
+
+
+@pytest.mark.parametrize("behaviour", [{"ranges": False}, {"etag": ""}, {"etag": 'W/"weak"'}])
+def test_without_ranges_or_what_tells_versions_apart_it_begins_anew(files, server, part, behaviour):
+    url = files.serve("/en.zip", CONTENT, cut_after=[100_000], **behaviour)
+    fetch(server, url, part)
+    assert part.read_bytes() == CONTENT
+
+
+def test_a_whole_part_is_not_fetched_again(files, server, part):
+    url = files.serve("/en.zip", CONTENT)
+    fetch(server, url, part)
+    fetch(server, url, part)
+    assert part.read_bytes() == CONTENT
+    assert len(gets(files.files["/en.zip"])) == 1
+
+
+def test_a_part_longer_than_the_file(files, server, part):
+    url = files.serve("/en.zip", CONTENT)
+    fetch(server, url, part)
+    with part.open("ab") as file:
+        file.write(b"more")
+    fetch(server, url, part)
+    assert part.read_bytes() == CONTENT
+
+
+def test_failures_that_pass(files, server, part):
+    url = files.serve("/en.zip", CONTENT, head=False)
+    offer = server.ask(url)
+    assert offer.size == len(CONTENT)  # HEAD is not answered
+    files.files["/en.zip"].failures = [503, 429, 500, 408]
+    server.fetch(offer, part, lambda *_: None)
+    assert part.read_bytes() == CONTENT
+
+
+def test_failures_that_do_not_pass(files, server, part):
+    url = files.serve("/en.zip", CONTENT, failures=[503] * 5)
+    with pytest.raises(DownloadError, match=r"failed at 5 tries \(503 Service Unavailable\): give the same command again later"):
+        fetch(server, url, part)
+    with pytest.raises(DownloadError, match="answers 404 Not Found: the file may have moved"):
+        server.ask(f"{files.url}/other.zip")
+    files.serve("/page", b"<html>", headers={"Content-Type": "text/html; charset=utf-8"})
+    with pytest.raises(DownloadError, match="gives a web page"):
+        server.ask(f"{files.url}/page")
+    with pytest.raises(DownloadError, match="failed at 5 tries"):
+        server.ask("http://127.0.0.1:9/nobody")
+
+
+def test_redirections_are_followed(files, server, part):
+    files.serve("/latest", b"", headers={"Location": files.serve("/en.zip", CONTENT)})
+    assert fetch(server, f"{files.url}/latest", part).url == f"{files.url}/latest"
+    assert part.read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_full_disk_keeps_what_came(files, part):
+    """A limit on the size of files stands for the full disk: the write fails in the middle of the file."""
+    url = files.serve("/en.zip", CONTENT)
+    code = f"""
+import resource, pathlib
+from edos_dataset.downloads.transfer import Server
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+server = Server()
+try:
+    server.fetch(server.ask({url!r}), pathlib.Path({str(part)!r}), lambda *_: None)
+except OSError as error:
+    print(error.strerror, error.filename)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.split("\n")[0] == f"File too large {part}"
+    assert 0 < part.stat().st_size <= 100_000
+    Server().fetch(Server().ask(url), part, lambda *_: None)
+    assert part.read_bytes() == CONTENT
+    assert json.loads(part.with_name("en.zip.part.json").read_text())["size"] == len(CONTENT)
+
+
+def test_how_long_to_wait():
+    assert _asked_wait("7") == 7
+    assert _asked_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert _asked_wait("") is None and _asked_wait("soon") is None
