@@ -18,8 +18,10 @@ from edos_dataset.labeling.annotate import AnnotateDialogues, EncodeTurns, Label
 from edos_dataset.labeling.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, count_units, hash_json
-from edos_dataset.publishing.cards import dataset_card
+from edos_dataset.publishing import layout, pictures
+from edos_dataset.publishing.cards import Origin, dataset_card, labelled_config
 from edos_dataset.publishing.layout import ConfigFiles, put_in_place, write_config
+from edos_dataset.publishing.pictures import LABEL_PICTURE, draw_labels
 from edos_dataset.publishing.statistics import from_record
 from edos_dataset.recipes import Item, dump_recipe
 from edos_dataset.runs import Progress, Run, pack
@@ -30,6 +32,9 @@ from edos_dataset.segmentation.turns import SegmentTurns
 from edos_dataset.shards import StageCount, digest, locked, write_text
 from edos_dataset.sources.films import OTHER_FILE, OTHER_LANGUAGE, ReadFilms
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
+
+RECIPE = "recipe.yaml"
+"""Beside the card, the pipeline as YAML."""
 
 SHARD_SENTENCES = 20_000
 """Sentences a shard: the unit of work, of resuming and of memory."""
@@ -113,12 +118,16 @@ def curate(
     with locked(out), LocalEngine(workers) as engine:
         run = Run(out / ".run", engine, keep_rejects, progress)
         outputs = run.execute(pack(films, estimate_sentences(films), shard_sentences), pipeline)
-        configs = publish(out, outputs, language, pipeline, run.counts)
+        recipe, fingerprint = dump_recipe(pipeline), hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)])
+        command = f"edos curate SUBTITLES --recipe {RECIPE} --language {language}{f' --limit {limit}' if limit else ''} --out edos"
+        inputs = {"films": films.num_rows, "files": count_units(films, "files")}
+        configs = publish(out, outputs, language, pipeline, run.counts, Origin(command, fingerprint, versions(), RECIPE, inputs))
+        write_text(out / RECIPE, recipe)
         manifest = {
-            "recipe": dump_recipe(pipeline),
-            "fingerprint": hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)]),
+            "recipe": recipe,
+            "fingerprint": fingerprint,
             "versions": versions(),
-            "input": {"films": films.num_rows, "files": count_units(films, "files"), "skipped": [list(entry) for entry in inventory.skipped]},
+            "input": {**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
             "stages": [stage_entry(count) for count in run.counts],
             "quarantined": quarantined(run.notes),
             "configs": {written.config: summary(written) for written in configs},
@@ -140,8 +149,10 @@ def bad_share(manifest: Mapping[str, Any]) -> float:
     return float(len(manifest["quarantined"]) / max(manifest["input"]["files"], 1))
 
 
-def publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pipeline: Pipeline, counts: Sequence[StageCount]) -> list[ConfigFiles]:
-    """Write the configs and the card, unless the folder already holds just what these shards give.
+def publish(
+    out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pipeline: Pipeline, counts: Sequence[StageCount], origin: Origin
+) -> list[ConfigFiles]:
+    """Write the configs, the picture of their labels and the card; configs and picture only if the folder does not hold just what these shards give.
 
     Args:
         out: the published folder; what a run keeps for itself lies in `out/.run`.
@@ -149,17 +160,25 @@ def publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pip
         language: code of the dialogues' language.
         pipeline: what made the shards; its models are named in the card.
         counts: what each stage did.
+        origin: how it was made, for the card.
     """
     record_path = out / ".run" / "published.json"
-    key = hash_json([{config: [digest(path) for path in shards] for config, shards in outputs.items()}, code_hash("edos_dataset.publishing.layout")])
+    makers = [code_hash(layout.__name__), code_hash(pictures.__name__), version("matplotlib")]
+    key = hash_json([{config: [digest(path) for path in shards] for config, shards in outputs.items()}, *makers])
     configs = _published_before(out, record_path, key)
     if configs is None:
         prepared = out / ".run" / "publishing"
         shutil.rmtree(prepared, ignore_errors=True)
         prepared.mkdir(parents=True)
         configs = [write_config(config, shards, prepared) for config, shards in outputs.items()]
+        labelled = labelled_config(configs)
+        if labelled:
+            draw_labels(labelled.labels, labelled.config, prepared / LABEL_PICTURE)
+        else:
+            (out / LABEL_PICTURE).unlink(missing_ok=True)
         put_in_place(prepared, out)
-        digests = {name: digest(out / name) for written in configs for names in written.files.values() for name in names}
+        files = [name for written in configs for names in written.files.values() for name in names] + [LABEL_PICTURE] * bool(labelled)
+        digests = {name: digest(out / name) for name in files}
         write_text(record_path, json.dumps({"key": key, "files": digests, "configs": [vars(written) for written in configs]}))
     for config in CONFIGS:
         if config not in outputs:
@@ -167,7 +186,8 @@ def publish(out: Path, outputs: Mapping[str, Sequence[Path]], language: str, pip
     models = {name: record for item in pipeline if isinstance(item, LabelTurns) for name, record in item.records().items()}
     segmenters = {name: record for item in pipeline if isinstance(item, SegmentTurns) for name, record in item.records().items()}
     stages = [vars(count) for count in counts]
-    write_text(out / "README.md", dataset_card(configs, language, models, stages, segmenters))
+    picture = labelled_config(configs) is not None
+    write_text(out / "README.md", dataset_card(configs, language, models, stages, segmenters, origin, picture))
     return configs
 
 

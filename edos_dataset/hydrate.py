@@ -25,6 +25,7 @@ from edos_dataset.inspection import read_manifest
 from edos_dataset.labeling.annotate import EncodeTurns, LabelTurns
 from edos_dataset.pipeline import Output, Stage, count_units
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
+from edos_dataset.publishing.cards import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, SOURCES, write_labels_only
 from edos_dataset.recipes import Item, dump_recipe, load_recipe, parse_recipe
 from edos_dataset.runs import Progress, Run, pack
@@ -124,7 +125,9 @@ def hydrate(
         write_text(out / ".run" / _MARK, published.content)
         run = Run(out / ".run", engine, progress=progress)
         outputs = run.execute(pack(films, estimate_sentences(films), shard_sentences), [*stages, attach, Output(facts["config"])])
-        configs = curate.publish(out, outputs, reader.language, [*stages, *labelling(recipe)], run.counts)
+        inputs = {"films": films.num_rows, "files": count_units(films, "files")}
+        origin = Origin("edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint")), curate.versions(), inputs=inputs)
+        configs = curate.publish(out, outputs, reader.language, [*stages, *labelling(recipe)], run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
         differing = {row["dialogue_id"]: row["turns"] for row in (json.loads(note["detail"]) for note in run.notes if note["reason"] == TEXT_DIFFERS)}
         missing = _missing(published, found_ids(outputs[facts["config"]]), films, quarantined, differing)
@@ -132,7 +135,7 @@ def hydrate(
             "recipe": dump_recipe([*stages, Output(facts["config"])]),
             "versions": curate.versions(),
             "labels": facts,
-            "input": {"films": films.num_rows, "files": count_units(films, "files"), "skipped": [list(entry) for entry in inventory.skipped]},
+            "input": {**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
             "stages": [curate.stage_entry(count) for count in run.counts],
             "quarantined": quarantined,
             "configs": {written.config: curate.summary(written) for written in configs},

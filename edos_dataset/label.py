@@ -25,6 +25,7 @@ from edos_dataset.engines import LocalEngine
 from edos_dataset.labeling.annotate import AnnotateDialogues
 from edos_dataset.phases import Phase, ShardTask, make_shard
 from edos_dataset.pipeline import hash_json
+from edos_dataset.publishing.cards import Origin
 from edos_dataset.runs import Progress
 from edos_dataset.shards import FolderError, StageCount, digest, locked, read_record, read_shard, replacing, write_shard, write_text
 
@@ -194,12 +195,14 @@ def _publish(source: Path, out: Path, shards: list[Path], stage: AnnotateDialogu
     """Write the config, its card and the manifest, as `edos curate` does."""
     documents = {document for shard in shards for document in read_shard(shard, ["document_id"])["document_id"].to_pylist()}
     language = read_shard(shards[0], ["language"])["language"][0].as_py() or "en"
-    [written] = curate.publish(out, {config: shards}, language, [stage], [count])
+    command = f"edos label SOURCE --model {Path(stage.model).name if Path(stage.model).exists() else stage.model} --out edos"
+    origin = Origin(command, stage.fingerprint(), curate.versions())
+    [written] = curate.publish(out, {config: shards}, language, [stage], [count], origin)
     manifest = {
         "source": source.name,
         "model": stage.labeler.identity,
-        "fingerprint": stage.fingerprint(),
-        "versions": curate.versions(),
+        "fingerprint": origin.fingerprint,
+        "versions": origin.versions,
         "input": {"films": len(documents), "files": len(documents), "skipped": []},
         "stages": [curate.stage_entry(count)],
         "quarantined": [],

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from edos_dataset.labels import LABELS
+from edos_dataset.publishing.card_texts import CONSIDERATIONS, VERSIONS, citation
+from edos_dataset.publishing.model_cards import table
+from edos_dataset.publishing.paper_figures import CROWD_TASK
 from edos_dataset.publishing.single import front_matter, loading
 from edos_dataset.schema import SPLITS
 
@@ -26,15 +30,23 @@ def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> st
         counts: as of `make_seed`.
     """
     sections = [
-        front_matter(config, columns, "EDOS crowd seed", ["crowdsourcing"]),
-        "# Dialogues labelled by people",
+        front_matter(config, columns, "EDOS crowd seed", ["crowdsourcing"], rows=sum(counts["splits"].values()), annotators="crowdsourced"),
+        "# Dialogues labelled by people\n\n" + _summary(counts),
         "## Know its flaws first\n\n" + _FLAWS,
         loading(config),
         "## How it was made\n\n" + _making(counts),
-        "## How far people agreed\n\n" + _agreement(counts["agreement"]),
+        "## How far people agreed\n\n" + _crowd_task(counts) + "\n\n" + _agreement(counts["agreement"]),
         "## Labels\n\n" + _labels(counts["by_label"]),
+        "## Considerations\n\n" + CONSIDERATIONS,
+        "## Versions and upkeep\n\n" + VERSIONS,
+        "## Cite\n\n" + citation(opus=True),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _summary(counts: Mapping[str, Any]) -> str:
+    dialogues = f"{sum(counts['splits'].values()):,} dialogues, of which people have labelled the last turn"
+    return f"{dialogues} with one of {len(LABELS)} emotions and response intents; all that they answered is in it."
 
 
 def _making(counts: Mapping[str, Any]) -> str:
@@ -47,6 +59,20 @@ def _making(counts: Mapping[str, Any]) -> str:
         f"Splits: {splits}. Dialogues of one source dialogue, with equal last turns, or with last turns of a cosine of at least {rules['near']} by "
         f"{rules['model']} are in one split: {counts['groups']:,} groups, the largest of {counts['largest_group']:,}."
     )
+
+
+def _crowd_task(counts: Mapping[str, Any]) -> str:
+    """Return what came of the task in the rows of the EDOS paper's Table 4; those on quizzes and typed labels are not known from answers alone."""
+    kappa = (counts["agreement"] or {}).get("fleiss_kappa", "not known")
+    ours = (
+        f"{counts['tasks']:,}",
+        f"{counts['labelled']:,} of {counts['texts']:,} ({counts['labelled'] / counts['texts']:.2%})",
+        kappa,
+        "not known",
+        "not counted",
+    )
+    rows = [[name, mine, paper] for (name, paper), mine in zip(CROWD_TASK.items(), ours, strict=True)]
+    return table(["description", "here", "EDOS paper, Table 4"], rows)
 
 
 def _agreement(agreement: Mapping[str, Any] | None) -> str:

@@ -1,15 +1,25 @@
 """The README of a published folder: rendered from what was written and counted, never typed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from edos_dataset import __version__
 from edos_dataset.labels import LABELS
+from edos_dataset.publishing import card_tables as tables
+from edos_dataset.publishing.card_tables import label_table, model_table
+from edos_dataset.publishing.card_texts import CONSIDERATIONS, VERSIONS, citation
 from edos_dataset.publishing.layout import ConfigFiles
+from edos_dataset.publishing.paper_figures import BY_LABEL, EDOS_PAPER
+from edos_dataset.publishing.pictures import LABEL_PICTURE, label_order
+from edos_dataset.publishing.single import size_category
 from edos_dataset.schema import CONFIGS, SPLITS, features
 
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"))
+__all__ = ["Origin", "dataset_card", "label_table", "model_table"]
+
+Records = Mapping[str, Mapping[str, Any]]
 
 _USE = {
     "os": "all cleaned dialogues, without labels",
@@ -18,19 +28,40 @@ _USE = {
 }
 
 _FLAWS = """\
-- **The labels are a machine's.** Each turn names the model in `label_source`; its measured accuracy is below. Use `confidence` and `top`, not the label alone.
 - **Nobody marked the speakers.** Turns are inferred from dashes, names, blocks and pauses; a turn may hold two speakers, or a speaker two turns.
 - **Dialogues are cut at pauses**, not at scenes.
+- **It is scripted talk**, with its quarrels, crimes and stereotypes; nothing offensive was filtered out. See the considerations below.
 - **Licence.** The text of subtitles is under its owners' copyright, and redistributing it is disputed. This folder was made from files on the disk of who
-  made it and carries no licence of its own: don't publish the text unless you may."""
+  made it and carries no licence of its own: don't publish the text unless you may. So the card quotes no dialogue either."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a folder was made, as far as that is the same on every machine.
+
+    Attributes:
+        command: what makes it again, a line of shell.
+        fingerprint: of the stages' code and parameters.
+        versions: package → version.
+        recipe: name of the file beside the card that has the pipeline as YAML, or "" where there is none.
+        inputs: what was read, "films" and "files" → number.
+    """
+
+    command: str
+    fingerprint: str
+    versions: Mapping[str, str]
+    recipe: str = ""
+    inputs: Mapping[str, int] | None = None
 
 
 def dataset_card(
     configs: Sequence[ConfigFiles],
     language: str,
-    models: Mapping[str, Mapping[str, Any]],
+    models: Records,
     stages: Sequence[Mapping[str, Any]],
-    segmenters: Mapping[str, Mapping[str, Any]] | None = None,
+    segmenters: Records | None = None,
+    origin: Origin | None = None,
+    picture: bool = False,
 ) -> str:
     """Return the README of a published folder.
 
@@ -42,32 +73,62 @@ def dataset_card(
         models: name of each labelling model to the record of its making (`labeling.heads.LinearHead.record`).
         stages: the counts of the run, as in its manifest.
         segmenters: name of each learned scorer of turns to the record of its making (`segmentation.turns.TurnScorer.record`).
+        origin: how the folder was made.
+        picture: the picture of the labels of the first labelled config (`labelled_config`) lies beside the card.
     """
     order = sorted(configs, key=lambda written: CONFIGS.index(written.config))
-    loadable = [written for written in order if sum(written.rows.values())]
+    loadable = [written for written in order if written.total_rows]
+    labelled = labelled_config(configs)
+    segmenters = segmenters or {}
+    sections = {
+        "Know its flaws first": _flaws(models, segmenters, labelled),
+        "Load": _load_lines(loadable),
+        "What is in it": _contents(order),
+        "Labels": _labels(labelled, picture) if labelled else "",
+        "Where it comes from": _origin(order, origin),
+        "The labelling models": f"{model_table(models)}\n\n{tables.making_table(models)}" if models else "",
+        "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_table(segmenters)}" if segmenters else "",
+        "From file to dialogue": tables.stage_table(stages),
+        "Considerations": CONSIDERATIONS,
+        "Versions and upkeep": VERSIONS,
+        "Cite": citation(any("opus" in written.kinds for written in configs)),
+    }
     header = yaml.safe_dump(_metadata(loadable, language), sort_keys=False, allow_unicode=True)
-    sections = [f"---\n{header}---", "# EDOS: emotion-labelled dialogues from subtitles", "## Know its flaws first\n\n" + _FLAWS]
-    sections += ["## Load\n\n" + _load_lines(loadable), "## What is in it\n\n" + _statistics(order)]
-    labelled = [written for written in order if written.labels]
-    if labelled:
-        sections.append("## Labels\n\n" + label_table(labelled[0]))
-    if models:
-        sections.append("## The labelling models\n\n" + model_table(models))
-    if segmenters:
-        sections.append("## How the turns were found\n\n" + _segmenters(segmenters))
-    sections.append("## From file to dialogue\n\n" + _stages(stages))
-    return "\n\n".join(sections) + "\n"
+    body = "".join(f"\n\n## {heading}\n\n{text}" for heading, text in sections.items() if text)
+    return f"---\n{header}---\n\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n"
+
+
+def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
+    """Return the first config, in the order of CONFIGS, that has labelled turns."""
+    found = {written.config: written for written in configs if written.labels}
+    return next((found[config] for config in CONFIGS if config in found), None)
+
+
+def _summary(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> str:
+    largest = max(configs, key=lambda written: written.total_rows, default=None)
+    if largest is None:
+        return "No dialogues."
+    sizes = f"{largest.total_rows:,} dialogues with {largest.total_turns:,} turns from {largest.documents:,} subtitle files (config `{largest.config}`)"
+    kinds = f"one of {len(LABELS)} emotions and response intents"
+    labels = f"; in {labelled.total_rows:,} of them (`{labelled.config}`) every turn is labelled with {kinds}" if labelled else ", without labels"
+    return f"{sizes}{labels}. Made after {EDOS_PAPER} by edos-dataset {__version__}."
 
 
 def _metadata(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
-    rows = sum(configs[0].rows.values()) if configs else 0
+    labelled = labelled_config(configs) is not None
+    opus = any("opus" in written.kinds for written in configs)
     return {
         "language": [language],
         "license": "other",
         "license_name": "subtitle-text-is-copyrighted",
         "pretty_name": "EDOS",
-        "size_categories": [next((name for limit, name in _SIZES if rows < limit), "n>10M")],
-        "task_categories": ["text-classification", "text-generation"],
+        "size_categories": [size_category(configs[0].total_rows if configs else 0)],
+        "task_categories": [*(["text-classification"] if labelled else []), "text-generation"],
+        "task_ids": [*(["multi-class-classification", "intent-classification"] if labelled else []), "dialogue-modeling"],
+        "annotations_creators": ["machine-generated" if labelled else "no-annotation"],
+        "language_creators": ["found"],
+        "multilinguality": ["monolingual"],
+        "source_datasets": ["extended|open_subtitles" if opus else "original"],
         "tags": ["dialogue", "emotion", "empathy", "subtitles"],
         "configs": [_config(written, default=position == 0) for position, written in enumerate(configs)],
         "dataset_info": [_info(written) for written in configs],
@@ -94,6 +155,27 @@ def _info(written: ConfigFiles) -> dict[str, Any]:
     }
 
 
+def _flaws(models: Records, segmenters: Records, labelled: ConfigFiles | None) -> str:
+    """Return the flaws that every such folder has, after those that were measured."""
+    lines = []
+    if labelled:
+        lines.append("- **The labels are a machine's.** Each turn names the model in `label_source`. Use `confidence` and `top`, not the label alone.")
+        unsure = sum(labelled.confidence[:5]) / max(sum(labelled.confidence), 1)
+        lines.append(f"- **Of {unsure:.0%} of the labels the model itself is less than half sure** (`confidence` below 0.5, in `{labelled.config}`).")
+    for name, metrics in ((name, tables.held_out_metrics(record)) for name, record in models.items()):
+        if metrics:
+            missed = f"wrong on {1 - metrics['accuracy']:.1%} of {metrics['examples']:,} held-out examples when it may name one label"
+            worst = sorted((row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row["support"])[:5]
+            named = f", and worst with {', '.join(f'{label} (F1 {f1:.0%})' for f1, label in worst)}" if worst else ""
+            lines.append(f"- **`{name}` is {missed}**{named}.")
+    for name, record in segmenters.items():
+        overall = [(split, sources["all"]) for split, sources in record.get("metrics", {}).items() if "all" in sources]
+        for split, row in overall[:1]:
+            share = f"{1 - row['accuracy']:.1%} of {row['seams']:,} seams"
+            lines.append(f"- **`{name}`, which finds the turns, is wrong at {share}** between sentences ({split.replace('_', ' ')}).")
+    return "\n".join([*lines, _FLAWS])
+
+
 def _load_lines(configs: Sequence[ConfigFiles]) -> str:
     lines = "\n".join(f'load_dataset("edos", "{written.config}")  # {_USE[written.config]}' for written in configs)
     return (
@@ -103,59 +185,35 @@ def _load_lines(configs: Sequence[ConfigFiles]) -> str:
     )
 
 
-def _statistics(configs: Sequence[ConfigFiles]) -> str:
-    lines = [
-        "| config | dialogues | train / validation / test | turns | turns a dialogue | tokens | tokens a turn |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for written in configs:
-        rows, turns, tokens = written.total_rows, written.total_turns, written.total_tokens
-        parts = " / ".join(f"{written.rows[split]:,}" for split in SPLITS)
-        means = f"{turns / max(rows, 1):.2f} | {tokens:,} | {tokens / max(turns, 1):.2f}"
-        lines.append(f"| `{written.config}` | {rows:,} | {parts} | {turns:,} | {means} |")
-    return "\n".join(lines)
+def _contents(configs: Sequence[ConfigFiles]) -> str:
+    statistics = "\n\n".join(map(tables.statistics_table, configs))
+    return (
+        f"{tables.columns_table(any(written.labels for written in configs))}\n\nSizes, in the form of the papers' tables, and beside them the papers' own. "
+        "Tokens are words and punctuation marks; the papers don't say how they count them. EDOS and OSED are one data set of one million dialogues, of which "
+        f"the papers state turns and tokens differently.\n\n{statistics}\n\nAmong data sets with emotion labels (EDOS paper, Table 2):\n\n"
+        f"{tables.comparison_table(configs)}"
+    )
 
 
-def label_table(written: ConfigFiles) -> str:
-    """Return the labels of a config, the most frequent first, as Markdown."""
-    total = sum(written.labels.values())
-    lines = [f"Turns per label in `{written.config}`:", "", "| label | turns | share |", "|---|---|---|"]
-    for label, count in sorted(written.labels.items(), key=lambda item: (-item[1], item[0])):
-        lines.append(f"| {LABELS[label]} | {count:,} | {count / total:.1%} |")
-    return "\n".join(lines)
+def _labels(written: ConfigFiles, picture: bool) -> str:
+    total, papers_total = max(sum(written.labels.values()), 1), sum(turns for _, turns in BY_LABEL)
+    first = label_order(written.labels)[:5]
+    ours = ", ".join(f"{LABELS[label]} {written.labels.get(label, 0) / total:.1%} ({BY_LABEL[label][1] / papers_total:.1%})" for label in first)
+    alt = f"Bars: the share of each of {len(LABELS)} labels among the turns of {written.config}, dots: in the EDOS paper. The most frequent ones: {ours}."
+    image = f"![{alt}]({LABEL_PICTURE})\n\n" if picture else ""
+    return (
+        f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a dialogue is counted under the label of its "
+        f"first turn.\n\n{label_table(written)}\n\nHow sure the model is:\n\n{tables.confidence_table(written)}"
+    )
 
 
-def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return what the records of labelling models say of their quality and data as Markdown."""
-    lines = ["| model | accuracy | macro-F1 | top-3 accuracy | calibration error | on | data and licences |", "|---|---|---|---|---|---|---|"]
-    for name, record in models.items():
-        lines.append(f"| `{name}` | {' | '.join(_measured(record))} | {record.get('licence_of_the_data', 'not stated')} |")
-    return "\n".join(lines)
-
-
-def _measured(record: Mapping[str, Any]) -> list[str]:
-    """Return the cells of a model's figures, as its record has them for its test split."""
-    for name, metrics in record.get("metrics", {}).items():
-        if name.startswith("test"):
-            shares = [f"{metrics[key]:.1%}" for key in ("accuracy", "macro_f1", "top_3_accuracy", "ece")]
-            return [*shares, f"{metrics['examples']:,} held-out examples"]
-    return ["not stated"] * 5
-
-
-def _segmenters(segmenters: Mapping[str, Mapping[str, Any]]) -> str:
-    lines = ["| model | measured on | seams | accuracy | F1 of a new turn | calibration error |", "|---|---|---|---|---|---|"]
-    for name, record in segmenters.items():
-        for split, sources in record.get("metrics", {}).items():
-            for source, row in sources.items():
-                cells = f"{row['seams']:,} | {row['accuracy']:.1%} | {row['f1']:.1%} | {row['ece']:.1%}"
-                lines.append(f"| `{name}` | {split.replace('_', ' ')}: {source} | {cells} |")
-    licences = "; ".join(f"{data}: {licence}" for record in segmenters.values() for data, licence in record.get("licences", {}).items())
-    return "\n".join(lines) + f"\n\nLearned from: {licences}."
-
-
-def _stages(stages: Sequence[Mapping[str, Any]]) -> str:
-    lines = ["| stage | counts | read | kept | rejected |", "|---|---|---|---|---|"]
-    for stage in stages:
-        rejected = ", ".join(f"{reason} {count:,}" for reason, count in stage["rejected"].items()) or "none"
-        lines.append(f"| {stage['stage']} | {stage['unit']} | {stage['read']:,} | {stage['kept']:,} | {rejected} |")
-    return "\n".join(lines)
+def _origin(configs: Sequence[ConfigFiles], origin: Origin | None) -> str:
+    largest = max(configs, key=lambda written: written.total_rows, default=None)
+    parts = [f"The dialogues of `{largest.config}`:\n\n{tables.sources_table(largest)}"] if largest else []
+    if origin:
+        read = ", ".join(f"{count:,} {unit}" for unit, count in (origin.inputs or {}).items())
+        named = ", ".join(f"{package} {version}" for package, version in origin.versions.items())
+        recipe = f" `{origin.recipe}` is beside this card." if origin.recipe else ""
+        parts.append(f"To make it again, with your own files in the place of `SUBTITLES`:\n\n```\n{origin.command}\n```")
+        parts.append(f"Read: {read}. " * bool(read) + f"Fingerprint of the pipeline: `{origin.fingerprint}`.{recipe} Made by {named}.")
+    return "\n\n".join(parts)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 EDOS_PAPER = "EDOS (Welivita et al., 2021)"
-RESPONSE_PAPER = "Xie & Pu (2021)"
 
 
 @dataclass(frozen=True)
@@ -11,7 +10,7 @@ class PaperStatistics:
     """Sizes of a data set as a paper states them; the averages are the paper's own and rounded by it.
 
     Attributes:
-        source: paper and table.
+        source: the data set, paper and table.
         dialogues: total number.
         turns: likewise.
         tokens: likewise, by the paper's tokenizer, which it does not name.
@@ -29,10 +28,10 @@ class PaperStatistics:
     tokens_per_turn: float
 
 
-EDOS = PaperStatistics(f"EDOS: {EDOS_PAPER}, Table 3", 1_000_000, 2_829_426, 39_469_825, 2.83, 39.47, 13.95)
-OS = PaperStatistics(f"OS: {RESPONSE_PAPER}, Table 1", 4_010_009, 18_849_440, 312_574_468, 4.70, 77.95, 16.58)
-OSED = PaperStatistics(f"OSED: {RESPONSE_PAPER}, Table 2", 1_000_000, 3_488_300, 66_447_274, 3.49, 66.45, 19.05)
-EMPATHETIC_DIALOGUES = PaperStatistics(f"EmpatheticDialogues: {RESPONSE_PAPER}, Table 3", 24_850, 107_220, 1_722_602, 4.31, 69.32, 16.07)
+EDOS = PaperStatistics("EDOS (Welivita et al., 2021, Table 3)", 1_000_000, 2_829_426, 39_469_825, 2.83, 39.47, 13.95)
+OS = PaperStatistics("OS (Xie & Pu, 2021, Table 1)", 4_010_009, 18_849_440, 312_574_468, 4.70, 77.95, 16.58)
+OSED = PaperStatistics("OSED (Xie & Pu, 2021, Table 2)", 1_000_000, 3_488_300, 66_447_274, 3.49, 66.45, 19.05)
+EMPATHETIC_DIALOGUES = PaperStatistics("EmpatheticDialogues (Xie & Pu, 2021, Table 3)", 24_850, 107_220, 1_722_602, 4.31, 69.32, 16.07)
 
 STATISTICS = {"edos": (EDOS, OSED, EMPATHETIC_DIALOGUES), "edos_initial": (EDOS, OSED), "os": (OS,)}
 """Config → what the papers say of the same. OSED and EDOS are one set under two names, whose sizes the papers state differently."""

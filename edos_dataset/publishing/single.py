@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datasets import Features
 
 TEXT_LICENCE = "subtitle-text-is-copyrighted"
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"))
 
 
 def write_single(out: Path, config: str, tables: Mapping[str, pa.Table], texts: Mapping[str, str]) -> None:
@@ -64,7 +65,22 @@ def read_single(folder: Path, config: str, splits: Sequence[str], columns: "Feat
     return pa.concat_tables(tables)
 
 
-def front_matter(config: str, columns: "Features", name: str, tags: Sequence[str], splits: Sequence[str] = SPLITS, licence: str = TEXT_LICENCE) -> str:
+def size_category(rows: int) -> str:
+    """Return the Hub's name for a number of rows."""
+    return next((name for limit, name in _SIZES if rows < limit), "10M<n<100M")
+
+
+def front_matter(
+    config: str,
+    columns: "Features",
+    name: str,
+    tags: Sequence[str],
+    splits: Sequence[str] = SPLITS,
+    licence: str = TEXT_LICENCE,
+    *,
+    rows: int | None = None,
+    annotators: str = "machine-generated",
+) -> str:
     """Return the YAML that heads the README of such a folder, between its lines of dashes.
 
     Args:
@@ -74,13 +90,20 @@ def front_matter(config: str, columns: "Features", name: str, tags: Sequence[str
         tags: what it is about, beside dialogues, emotion and empathy.
         splits: those with rows; `datasets` refuses to load a split without any.
         licence: what the Hub shows, as none of its own fits.
+        rows: in all splits, where known.
+        annotators: who gave the labels, in the Hub's words.
     """
     metadata: dict[str, Any] = {
         "language": ["en"],
         "license": "other",
         "license_name": licence,
         "pretty_name": name,
+        **({} if rows is None else {"size_categories": [size_category(rows)]}),
         "task_categories": ["text-classification"],
+        "task_ids": ["multi-class-classification", "intent-classification"],
+        "annotations_creators": [annotators],
+        "language_creators": ["found"],
+        "multilinguality": ["monolingual"],
         "tags": ["dialogue", "emotion", "empathy", *tags],
         "configs": [{"config_name": config, "data_files": [{"split": split, "path": f"{config}/{split}-*"} for split in splits], "default": True}],
         "dataset_info": [{"config_name": config, "features": columns._to_yaml_list()}],

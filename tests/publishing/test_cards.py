@@ -1,14 +1,20 @@
 """The card: what it says is what was written."""
 
 import fnmatch
+import re
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
 from datasets import Features
+from huggingface_hub import DatasetCardData
 from published_folder import TOKENS, films_of, publish
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.cards import dataset_card
+from edos_dataset.publishing import paper_figures as papers
+from edos_dataset.publishing.card_texts import COLUMNS, citation
+from edos_dataset.publishing.cards import Origin, dataset_card
 from edos_dataset.schema import CONFIGS, features
 
 FILMS = [*films_of("train", 5), *films_of("test", 2)]
@@ -22,9 +28,9 @@ MODEL = {
 }
 
 
-def card(tmp_path, configs=CONFIGS, films=FILMS, models=None, stages=()):
+def card(tmp_path, configs=CONFIGS, films=FILMS, models=None, stages=(), **facts):
     folder = tmp_path / "edos"
-    text = dataset_card(publish(folder, films, configs), "de", models or {}, stages)
+    text = dataset_card(publish(folder, films, configs), "de", models or {}, stages, **facts)
     _, header, body = text.split("---\n", 2)
     return yaml.safe_load(header), body, folder
 
@@ -79,16 +85,102 @@ def test_flaws_come_first(tmp_path):
 def test_tables(tmp_path):
     _, body, _ = card(tmp_path, models={"weak-v1": MODEL, "custom": {}}, stages=STAGES)
     tokens = TOKENS * len(FILMS)
-    assert f"| `os` | 7 | 5 / 0 / 2 | 14 | 2.00 | {tokens} | {TOKENS / 2:.2f} |" in body
+    assert "| Total no. of dialogues | 7 | 5 | 0 | 2 | 4,010,009 |" in body
+    assert "| Total no. of turns | 14 | 10 | 0 | 4 | 1,000,000" not in body
+    assert f"| Total no. of tokens | {tokens} | {TOKENS * 5} | 0 | {TOKENS * 2} | 312,574,468 |" in body
+    assert f"| Avg. no. of tokens per dialogue | {TOKENS:.2f} | {TOKENS:.2f} | – | {TOKENS:.2f} | 77.95 |" in body
+    assert f"| Avg. no. of tokens per turn | {TOKENS / 2:.2f} | {TOKENS / 2:.2f} | – | {TOKENS / 2:.2f} | 13.95 | 19.05 | 16.07 |" in body
+    assert "| **`edos`, here** | 32 emotions, 8 response intents, neutral | 7 | 14 |" in body and "| **`os`, here** | none | 7 | 14 |" in body
     assert "| read | files | 1,200 | 1,198 | empty 2 |" in body
     assert "| clean | turns | 9,000 | 9,000 | none |" in body
     assert "| `weak-v1` | 51.5% | 40.0% | 75.0% | 2.0% | 3,221 held-out examples | CC BY-NC 4.0 |" in body
     assert next(line for line in body.splitlines() if line.startswith("| `custom`")).endswith("| not stated |")
-    labels = {LABELS[int(film[2:]) % 41] for film in FILMS}
-    assert {line.split(" | ")[0][2:] for line in body.splitlines() if line.endswith("% |") and line.split(" | ")[0][2:] in LABELS} == labels
 
 
 def test_nothing_at_all(tmp_path):
     header, body, _ = card(tmp_path, films=[])
     assert header["configs"] == header["dataset_info"] == []
-    assert "| `edos` | 0 | 0 / 0 / 0 | 0 | 0.00 | 0 | 0.00 |" in body
+    assert "| Total no. of dialogues | 0 | 0 | 0 | 0 | 1,000,000 |" in body and "| Avg. no. of turns per dialogue | – | – | – | – | 4.70 |" in body
+    assert "## Labels" not in body and "annotations_creators" in header
+
+
+def test_labels_as_the_paper_counts_them(tmp_path):
+    """Every dialogue is counted once, by its first turn; beside our figures stand those of the paper's Table 9."""
+    _, body, _ = card(tmp_path)
+    rows = {cells[1]: cells[2:-1] for line in body.splitlines() if (cells := [cell.strip() for cell in line.split("|")])[1:2] and cells[1] in LABELS}
+    assert set(rows) == set(LABELS)
+    labels = Counter(LABELS[int(film[2:]) % 41] for film in FILMS)
+    for label, cells in rows.items():
+        assert cells[:3] == [str(labels[label]), str(2 * labels[label]), f"{labels[label] / len(FILMS):.1%}"]
+    assert rows["afraid"][3:] == ["15,964", "49,285", "1.7%"] and rows["neutral"][3:] == ["7,649", "55,932", "2.0%"]
+    assert list(rows)[0] == max(labels, key=lambda label: (labels[label], -LABELS.index(label)))
+    assert "| **all** | 7 | 14 |  | 1,000,000 | 2,829,426 |  |" in body
+
+
+def test_what_adds_up_in_the_papers():
+    assert tuple(map(sum, zip(*papers.BY_LABEL, strict=True))) == (papers.EDOS.dialogues, papers.EDOS.turns)
+    assert len(papers.BY_LABEL) == len(LABELS)
+    for paper in (papers.EDOS, papers.OS, papers.OSED, papers.EMPATHETIC_DIALOGUES):
+        assert paper.turns / paper.dialogues == pytest.approx(paper.turns_per_dialogue, abs=0.0051)
+        assert paper.tokens / paper.dialogues == pytest.approx(paper.tokens_per_dialogue, abs=0.0051)
+        assert paper.tokens / paper.turns == pytest.approx(paper.tokens_per_turn, abs=0.0051)
+
+
+def test_measured_flaws_come_before_the_others(tmp_path):
+    by_label = {"sad": {"f1": 0.25, "support": 9}, "proud": {"f1": 0.5, "support": 9}, "content": {"f1": None, "support": 0}}
+    record = {**MODEL, "metrics": {"test": {**MODEL["metrics"]["test (own split)"], "by_label": by_label}}}
+    segmenter = {"metrics": {"unseen_shows": {"all": {"seams": 2000, "accuracy": 0.75, "f1": 0.7, "ece": 0.02}}}, "licences": {"a": "MIT"}}
+    _, body, _ = card(tmp_path, models={"weak-v1": record}, segmenters={"blend": segmenter})
+    flaws = body[body.index("## Know") : body.index("## Load")]
+    assert "wrong on 48.5% of 3,221 held-out examples" in flaws and "worst with sad (F1 25%), proud (F1 50%)**" not in flaws
+    assert "sad (F1 25%), proud (F1 50%)." in flaws
+    assert "`blend`, which finds the turns, is wrong at 25.0% of 2,000 seams** between sentences (unseen shows)" in flaws
+    assert "Of 0% of the labels" in flaws  # all have a confidence of 0.5
+    assert flaws.index("wrong on") < flaws.index("Licence")
+    assert "| `blend` | unseen shows: all | 2,000 | 75.0% | 70.0% | 2.0% |" in body
+
+
+def test_where_it_comes_from(tmp_path):
+    origin = Origin("edos curate SUBTITLES --out edos", "abc", {"edos-dataset": "9.9", "python": "3.1"}, "recipe.yaml", {"films": 1234, "files": 2})
+    _, body, _ = card(tmp_path, origin=origin)
+    assert "```\nedos curate SUBTITLES --out edos\n```" in body
+    assert "Read: 1,234 films, 2 files. Fingerprint of the pipeline: `abc`. `recipe.yaml` is beside this card. Made by edos-dataset 9.9, python 3.1." in body
+    assert "| files | 7 |" in body and "| kinds of files | XML of OPUS (OpenSubtitles) 7 |" in body
+    assert "| decades of the films | not known 7 |" in body and "| genres | Drama 7 |" in body
+
+
+def test_a_picture_is_shown_only_where_there_is_one(tmp_path):
+    _, without, _ = card(tmp_path / "without")
+    _, body, _ = card(tmp_path / "with", picture=True)
+    assert "](label_distribution.png)" not in without
+    (alt,) = re.findall(r"!\[(.+)\]\(label_distribution\.png\)", body)
+    assert "28.6%" in alt or "14.3%" in alt  # two films, or one, of seven
+
+
+@pytest.mark.parametrize(("configs", "annotated"), [(["os"], "no-annotation"), (CONFIGS, "machine-generated")])
+def test_what_the_hub_files_it_under(tmp_path, configs, annotated):
+    header, _, _ = card(tmp_path, configs)
+    assert header["annotations_creators"] == [annotated] and header["source_datasets"] == ["extended|open_subtitles"]
+    assert ("text-classification" in header["task_categories"]) == (annotated == "machine-generated") == ("intent-classification" in header["task_ids"])
+    assert {"language_creators": ["found"], "multilinguality": ["monolingual"], "pretty_name": "EDOS"}.items() <= header.items()
+    DatasetCardData(**header)
+
+
+def test_every_column_is_explained():
+    def paths(feature, at=""):
+        feature = getattr(feature, "feature", feature)
+        return (
+            [name for key, part in feature.items() for name in paths(part, f"{at}.{key}")] if isinstance(feature, dict) and not at.endswith("top") else [at[1:]]
+        )
+
+    assert list(COLUMNS) == paths(features("edos"))
+
+
+def test_the_package_is_cited_as_it_asks_to_be():
+    asked = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text())
+    text = citation(opus=False)
+    assert f'title = "{asked["title"]}"' in text and f'version = "{asked["version"]}"' in text and asked["license"] in text
+    assert asked["authors"][0]["name"] in text
+    for paper in asked["references"]:
+        assert paper["title"] in text and all(author["family-names"] in text for author in paper["authors"])
+    assert "OpenSubtitles2016" not in text.replace("{", "").replace("}", "") and "Lison" in citation(opus=True)

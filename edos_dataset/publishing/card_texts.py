@@ -1,0 +1,84 @@
+"""What the cards of all data sets say in the same words: considerations, versions, citations, and what the columns hold."""
+
+from edos_dataset import __version__
+
+COLUMNS = {
+    "dialogue_id": "`DOCUMENT#SENTENCE`: the file, and the number of the first sentence; the same on every machine and in every version",
+    "document_id": "the file: `YEAR/IMDB/FILE` for OPUS, otherwise the relative path",
+    "language": "code of the language",
+    "source.kind": "`opus` (XML of OPUS) or `subtitle` (any other format)",
+    "source.path": "path of the file in the folder or archive that it was read from",
+    "source.imdb_id": "number of the film at IMDb, or null",
+    "source.year": "year of the film, or null",
+    "source.genres": "genres, where the file names them",
+    "turns.text": "what one speaker says, one line, NFC",
+    "turns.start": "seconds from the start of the film, or null",
+    "turns.end": "likewise, where the turn ends",
+    "turns.sentence_ids": "numbers of its sentences in the file, from 1",
+    "turns.label": "one of 41: 32 emotions, 8 response intents, neutral",
+    "turns.confidence": "the model's probability of that label, 0 to 1",
+    "turns.top": "the most probable labels, each with its probability",
+    "turns.label_source": "the model that gave the label",
+}
+"""Columns and what lies in them, by path → what they hold."""
+
+CONSIDERATIONS = """\
+**Who is in the data.** Characters of films and series, mostly invented, in the words of screenwriters and of those who subtitled them. Names of real persons
+occur. Nobody in the data was asked, and nobody is described: a turn names no speaker. Nothing was collected from private talk.
+
+**What is skewed.** Films show more conflict, crime and romance than life does, from the view of their decades, counted above, and of few countries. Slurs,
+threats and stereotypes about gender, origin, faith and illness are in it as they were spoken; nothing offensive was filtered out.
+
+**What could do harm.** A response model trained on it may repeat all that, and may sound caring without understanding anything, to people who take it for
+help. A label is a reader's guess at how a line sounds, made by a model that learned from few people of English-speaking countries; taken for what somebody
+feels, it wrongs them.
+
+**Meant for** research on dialogue and empathy: training and studying response models and classifiers, with their output measured and filtered; the study of
+how emotions follow each other in scripted talk.
+
+**Not meant for** judging real people (their mind, health, fitness, mood or intent, at work, at school, in court or by the police), counselling without a
+professional, impersonating someone, or watching over anyone's messages."""
+
+VERSIONS = """\
+A published version is a git tag such as `v1.2.0`, and `load_dataset(..., revision="v1.2.0")` loads it for ever: a tag never moves. *Patch*: the same rows,
+labels or card mended. *Minor*: rows added, or texts or splits changed. *Major*: rows removed, ids or columns changed. `DATA_CHANGELOG.md`, which
+`edos publish` writes, counts what changed by config. Errors, and wishes of owners of the text to have it removed, belong in a discussion at the data set's
+page; what is mended comes as a new version."""
+
+_EDOS = """\
+@inproceedings{welivita-etal-2021-large,
+  title = "A Large-Scale Dataset for Empathetic Response Generation",
+  author = "Welivita, Anuradha and Xie, Yubo and Pu, Pearl",
+  booktitle = "Proceedings of the 2021 Conference on Empirical Methods in Natural Language Processing",
+  year = "2021",
+  pages = "1251--1264",
+  doi = "10.18653/v1/2021.emnlp-main.96"
+}"""
+_RESPONSES = """\
+@inproceedings{xie-pu-2021-empathetic,
+  title = "Empathetic Dialog Generation with Fine-Grained Intents",
+  author = "Xie, Yubo and Pu, Pearl",
+  booktitle = "Proceedings of the 25th Conference on Computational Natural Language Learning",
+  year = "2021"
+}"""
+_OPUS = """\
+@inproceedings{lison-tiedemann-2016-opensubtitles2016,
+  title = "{O}pen{S}ubtitles2016: Extracting Large Parallel Corpora from Movie and {TV} Subtitles",
+  author = "Lison, Pierre and Tiedemann, J{\\"o}rg",
+  booktitle = "Proceedings of the Tenth International Conference on Language Resources and Evaluation (LREC'16)",
+  year = "2016"
+}"""
+
+
+def citation(opus: bool) -> str:
+    """Return the BibTeX entries of the papers and of this package, as Markdown.
+
+    Args:
+        opus: some of the data are from OPUS.
+    """
+    package = (
+        '@software{edos-dataset,\n  title = "edos-dataset",\n  author = "{The edos-dataset developers}",\n'
+        f'  version = "{__version__}",\n  note = "Turns subtitles into dialogues with emotions and response intents. Apache-2.0"\n}}'
+    )
+    entries = "\n".join([_EDOS, _RESPONSES, *([_OPUS] if opus else []), package])
+    return f"```bibtex\n{entries}\n```"
