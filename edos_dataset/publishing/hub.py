@@ -14,6 +14,8 @@ from huggingface_hub import CommitOperationAdd
 from huggingface_hub.hf_api import RepoFile
 
 from edos_dataset.publishing.changes import ConfigChange, compare, read_rows
+from edos_dataset.publishing.croissant import FILE as CROISSANT
+from edos_dataset.publishing.croissant import croissant
 from edos_dataset.publishing.model_release import PLACEHOLDER, sdk_of
 from edos_dataset.publishing.release import CARD, COUNTS, DATA, Release, ReleaseFile, configs_of
 from edos_dataset.publishing.remote import HubError, Remote
@@ -22,7 +24,7 @@ from edos_dataset.publishing.versions import CHANGELOG, Version, changelog, chec
 MAIN = "main"
 _OURS = {"dataset": (*DATA, ".html"), "model": (".safetensors", ".py"), "space": (".py",)}
 """Suffixes of what a release puts into a repository of each kind, and takes away where a later one has it no more."""
-_MADE = (CHANGELOG,)
+_MADE = (CHANGELOG, CROISSANT)
 """What is made for a release, and by later versions of this package perhaps otherwise."""
 
 
@@ -130,7 +132,8 @@ def make_plan(release: Release, remote: Remote, version: Version, branch: str = 
     if release.kind == "dataset":
         existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
         text = changelog(existing, version, previous, changes)
-        release = replace(release, files={**release.files, CHANGELOG: ReleaseFile(text.encode())})
+        described = croissant(remote.repo, remote.url, str(version), release.files[CARD].content.decode(), release.files, release.configs)
+        release = replace(release, files={**release.files, CHANGELOG: ReleaseFile(text.encode()), CROISSANT: ReleaseFile(described.encode())})
     uploads = [path for path, file in release.files.items() if not _same(file, listing.get(path))]
     return Plan(release, uploads, _stale(listing, release), head, new_branch, private, previous, changes)
 

@@ -1,5 +1,6 @@
 """The life of a data set, as its maker and its user see it: curate, publish, curate more, publish again, load both versions."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -10,16 +11,20 @@ import pytest
 
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 REPO = "ns/edos"
+CONFIGS = ("edos", "edos_initial", "os", "labels_only", "amt_seed")
 LOAD = """
 import json, sys
 from datasets import load_dataset
+from edos_dataset.loading import folder_features
 found = {}
-for version in sys.argv[2:]:
-    loaded = load_dataset(sys.argv[1], "os", revision=version)
-    rows = {row["dialogue_id"]: [split, [turn["text"] for turn in row["turns"]]] for split, part in loaded.items() for row in part}
-    streamed = load_dataset(sys.argv[1], revision=version, streaming=True)
-    assert sorted(rows) == sorted(row["dialogue_id"] for part in streamed.values() for row in part)
-    found[version] = rows
+for version in sys.argv[3:]:
+    default = load_dataset(sys.argv[1], revision=version, streaming=True)
+    found[version] = {}
+    for config in sys.argv[2].split(","):
+        loaded = load_dataset(sys.argv[1], config, revision=version)
+        assert all(part.features == folder_features(config) for part in loaded.values()), config
+        found[version][config] = {row["dialogue_id"]: [split, row["turns"]] for split, part in loaded.items() for row in part}
+    assert sorted(found[version]["edos"]) == sorted(row["dialogue_id"] for part in default.values() for row in part)
 print(json.dumps(found))
 """
 
@@ -31,44 +36,71 @@ def environment(hub, tmp_path):
 
 
 def edos(environment, *arguments):
-    done = subprocess.run([sys.executable, "-m", "edos_dataset", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
-    assert "Traceback" not in done.stderr
-    return done
+    result = subprocess.run([sys.executable, "-m", "edos_dataset", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def done(environment, *arguments):
+    result = edos(environment, *arguments)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def curate(environment, out, *options):
-    done = edos(environment, "curate", FILMS, "--out", out, "--no-labels", "--workers", "1", "--max-bad", "1", *options)
-    assert done.returncode == 0, done.stderr
-    return json.loads((out / "manifest.json").read_text())["configs"]["os"]["dialogues"]
+    done(environment, "curate", FILMS, "--out", out, "--weak-model", "fast", "--model", "fast", "--workers", "1", "--max-bad", "1", *options)
+    return {config: entry["dialogues"] for config, entry in json.loads((out / "manifest.json").read_text())["configs"].items()}
+
+
+def make_seed(environment, folder):
+    """Write answers of three people to sixty dialogues, and the seed of them."""
+    lines = []
+    for number in range(60):
+        dialogue = f"How was day {number}?\nIt was day {number}, {'and I was so scared' if number % 2 else 'and I could not be happier'}."
+        lines += [{"task": f"t{number}", "worker": f"w{worker}", "label": ("joyful", "afraid")[number % 2], "turns": dialogue} for worker in range(3)]
+    (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done(environment, "crowd", "seed", folder / "answers.jsonl", "--out", folder / "seed", "--near", "1")
+    return folder / "seed"
 
 
 def test_the_life_of_a_data_set(hub, environment, tmp_path):
-    out, repo = tmp_path / "edos", ("--repo", REPO)
+    """Curate, publish with the seed and the labels alone, curate more films, publish again, and load both versions in a fresh process."""
+    out, labels, seed, repo = tmp_path / "edos", tmp_path / "labels", make_seed(environment, tmp_path), ("--repo", REPO)
 
     few = curate(environment, out, "--limit", "8")
-    first = edos(environment, "publish", out, *repo, "--version", "1.0.0")
-    assert first.returncode == 0, first.stderr
-    assert f'load_dataset("{REPO}", revision="v1.0.0")' in first.stdout
-    again = edos(environment, "publish", out, *repo, "--version", "1.0.0")
-    assert again.returncode == 0 and "already published" in again.stdout
+    done(environment, "labels-only", out, "--out", labels)
+    assert f'load_dataset("{REPO}", revision="v1.0.0")' in done(environment, "publish", out, labels, seed, *repo, "--version", "1.0.0")
+    assert "already published" in done(environment, "publish", out, labels, seed, *repo, "--version", "1.0.0")
 
     more = curate(environment, out)
+    done(environment, "labels-only", out, "--out", labels)
     hub.fail("commit", cut="after")  # the answer is lost, the commit is made
-    second = edos(environment, "publish", out, *repo, "--version", "1.1.0", "--json")
-    assert second.returncode == 0, second.stderr
-    (change,) = json.loads(second.stdout)["changes"]
+    second = json.loads(done(environment, "publish", out, labels, seed, *repo, "--version", "1.1.0", "--json"))
+    changes = {change["config"]: change for change in second["changes"]}
 
     kept = hub.repos["datasets", REPO]
     assert [commit.title for commit in kept.log("main")] == ["Release 1.1.0", "Release 1.0.0", "initial commit"]
-    loaded = subprocess.run(
-        [sys.executable, "-c", LOAD, REPO, "v1.0.0", "v1.1.0"], capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path / "home"
-    )
+    command = [sys.executable, "-c", LOAD, REPO, ",".join(CONFIGS), "v1.0.0", "v1.1.0"]
+    loaded = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, cwd=tmp_path / "home")
     assert loaded.returncode == 0, loaded.stderr
     old, new = json.loads(loaded.stdout).values()
-    assert (len(old), len(new)) == (few, more)
-    common = old.keys() & new.keys()
-    assert common and all(old[name] == new[name] for name in common)  # the same text, in the same split
-    assert (change["added"], change["removed"], change["texts"], change["moved"]) == (len(new.keys() - common), len(old.keys() - common), 0, 0)
     log = kept.at("main").files["DATA_CHANGELOG.md"].content.decode()
     assert log.index("## 1.1.0") < log.index("## 1.0.0")
-    assert f"| `os` | {more} | {more - few} | 0 | 0 | 0 | 0 |" in log
+    for config in CONFIGS:
+        before, after, change = old[config], new[config], changes[config]
+        if config in few:
+            assert (len(before), len(after)) == (few[config], more[config])
+        common = before.keys() & after.keys()
+        assert common and all(before[name] == after[name] for name in common)  # the same texts and labels, in the same split
+        expected = (len(after), len(after.keys() - common), len(before.keys() - common), 0, 0, 0)
+        assert tuple(change[name] for name in ("after", "added", "removed", "labels", "texts", "moved")) == expected
+        assert f"| `{config}` | {' | '.join(map(str, expected))} |" in log
+    assert new["labels_only"].keys() == new["edos"].keys() and "text" not in next(iter(new["labels_only"].values()))[1][0]
+    # Every file of data belongs to a config: what the card names is all that lies there.
+    named = {path for path in kept.at("main").files if path.endswith(".parquet")}
+    assert {path.split("/")[0] for path in named} == set(CONFIGS)
+    # Labels and one's own subtitles give the text back, byte for byte that of the published files.
+    back = json.loads(done(environment, "hydrate", labels, FILMS, "--out", tmp_path / "back", "--workers", "1", "--json"))
+    assert all(back["identical"].values())
+    for path in (tmp_path / "back" / "edos").iterdir():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == kept.at("v1.1.0").files[f"edos/{path.name}"].sha256

@@ -47,7 +47,7 @@ def state(hub):
 def assert_published(hub, folder, version=V1):
     repo = hub.repos[KEY]
     commit = repo.at(version.tag)
-    assert sorted(commit.files) == sorted([".gitattributes", CHANGELOG, *paths(folder)])
+    assert sorted(commit.files) == sorted([".gitattributes", CHANGELOG, "croissant.json", *paths(folder)])
     for path in paths(folder):
         assert content(hub, commit, path) == (folder / path).read_bytes()
 
@@ -168,8 +168,8 @@ def test_first_version_on_a_branch(hub, folder):
 def test_dry_run_changes_nothing(hub, folder):
     plan, commit = release(hub, folder, dry_run=True)
     assert commit is None
-    assert sorted(plan.uploads) == sorted([CHANGELOG, *paths(folder)])
-    assert {path: plan.release.files[path].size for path in plan.uploads if path != CHANGELOG} == {
+    assert sorted(plan.uploads) == sorted([CHANGELOG, "croissant.json", *paths(folder)])
+    assert {path: plan.release.files[path].size for path in plan.uploads if path not in (CHANGELOG, "croissant.json")} == {
         path: (folder / path).stat().st_size for path in paths(folder)
     }
     assert not hub.repos
@@ -400,7 +400,7 @@ def test_command_as_json(hub, folder, edos, tmp_path):
     report = json.loads(told[told.index("{") : told.rindex("}") + 1])
     assert code == 0
     assert (report["version"], report["commit"], report["previous"]) == ("1.0.0", state(hub)[1]["v1.0.0"], None)
-    assert sorted(report["uploads"]) == sorted([CHANGELOG, *paths(folder)])
+    assert sorted(report["uploads"]) == sorted([CHANGELOG, "croissant.json", *paths(folder)])
     assert hub.repos[KEY].private
 
 
