@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test lint install clean
+.PHONY: demo test lint space install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -21,6 +21,10 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The page of spaces/labeler on this machine. SEED: a folder of `edos crowd seed`, or a data set of the Hub.
+space: install
+	$(BIN)/python spaces/labeler/app.py $(if $(SEED),--seed '$(SEED)') $(if $(PORT),--port $(PORT))
 
 install: $(VENV)/installed
 

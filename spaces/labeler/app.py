@@ -34,9 +34,12 @@ _EXAMPLES = {
     "- We don't have a cat!",
     "Good news": "Mia: You'll never guess who called.\nBen: Who?\nMia: The music school. I got in!\nBen: Wow, that's incredible! I'm so proud of you.",
 }
-# Fonts of the reader's system: none comes from another host. The theme's own grey of notes is too pale to read.
+# Fonts of the reader's system: none comes from another host. The theme's own grey of notes and orange of the button are too pale to read.
 _THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]).set(
-    body_text_color_subdued="*neutral_600", body_text_color_subdued_dark="*neutral_400"
+    body_text_color_subdued="*neutral_600",
+    body_text_color_subdued_dark="*neutral_400",
+    button_primary_background_fill="*primary_700",
+    button_primary_background_fill_hover="*primary_800",
 )
 _ONE_AT_A_TIME: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 1}
 
@@ -61,16 +64,11 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         except ValueError as error:
             raise gr.Error(str(error), print_exception=False) from error
 
-    records = {name: load_labeler(name).record for name in MODELS}
+    records: dict[str, dict[str, Any]] = {name: load_labeler(name).record for name in MODELS}
     with gr.Blocks(title=TITLE, analytics_enabled=False) as blocks:
         gr.Markdown(_INTRO)
         text = gr.Textbox(label="Dialogue", info=_HELP, lines=6, max_lines=14, placeholder="A: I lost my job.\nB: Oh no, what happened?", elem_id="dialogue")
-        model = gr.Radio(
-            list(MODELS),
-            value=MODELS[0],
-            label="Model",
-            info=_MODELS,
-        )
+        model = gr.Radio(list(MODELS), value=MODELS[0], label="Model", info=_MODELS)
         button = gr.Button("Label", variant="primary", elem_id="label")
         gr.Examples([[example] for example in _EXAMPLES.values()], [text], example_labels=list(_EXAMPLES), label="Examples (invented)")
         answer = gr.HTML(elem_classes="edos", elem_id="answer")
@@ -84,7 +82,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Load everything, then serve the page until stopped."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", default=os.environ.get("EDOS_SEED") or None, help="folder of `edos crowd seed`, or data set of the Hub; invented by default")
-    parser.add_argument("--dataset", default=os.environ.get("EDOS_DATASET") or None, help="NAMESPACE/NAME of the data set on the Hub to link to")
+    parser.add_argument(
+        "--dataset", default=os.environ.get("EDOS_DATASET") or None, help="NAMESPACE/NAME of the data set on the Hub to link to; by default the seed's"
+    )
     parser.add_argument("--port", type=int, default=None, help="port; by default the first free one from 7860")
     given = parser.parse_args(arguments)
     try:
@@ -92,9 +92,10 @@ def main(arguments: list[str] | None = None) -> None:
         label_text("Hello.", MODELS[0])  # the first visitor need not wait for the weights
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
-    styles = {"theme": _THEME, "css_paths": Path(__file__).with_name("page.css")}
+    dataset = given.dataset or (given.seed if given.seed and not Path(given.seed).is_dir() else None)
+    options: dict[str, Any] = {"share": False, "ssr_mode": False, "footer_links": ["api"], "theme": _THEME, "css_paths": Path(__file__).with_name("page.css")}
     try:
-        build(seeds, given.dataset).launch(server_port=given.port, share=False, ssr_mode=False, footer_links=["api"], **styles)
+        build(seeds, dataset).launch(server_port=given.port, **options)
     except OSError as error:  # the port is taken
         sys.exit(f"error: {error}")
 

@@ -19,6 +19,7 @@ TOP = 8
 """Labels shown of a distribution before it is opened."""
 
 _ROW, _AXIS = 30, 22  # height of a label's row in the flow, and of the axis below, in pixels
+_TURNS = 6  # most turns shown of a near dialogue, the last ones
 _NUMBERS = 12  # most numbers on that axis
 _SIGNS = {"emotion": "●", "intent": "◆", "neutral": "□"}
 _SHAPES = {
@@ -166,7 +167,7 @@ def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
     who = "Invented, and labelled by their writer" if invented else "Labelled by people"
     dialogues = "".join(
         f'<li><p>{_chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine {near.cosine:.2f}</span></p><ol>'
-        + "".join(f"<li>{escape(turn)}</li>" for turn in near.turns)
+        + "".join(f"<li>{escape(turn)}</li>" for turn in (("…",) if len(near.turns) > _TURNS else ()) + near.turns[-_TURNS:])
         + "</ol></li>"
         for near in neighbours
     )

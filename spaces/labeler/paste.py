@@ -12,8 +12,8 @@ MAX_CHARACTERS = 1_000
 """Most characters of a turn. The longest dialogue of both limits takes some seconds on one core."""
 
 _ROOM = 100  # characters of a line beside its turn: speaker, dashes, blanks
-# "A:", "b2:", "Speaker 1:"; names are found by `split_speaker`. No smiley ("B:)") and no path ("C:\").
-_LETTER = re.compile(r"((?:speaker|person) ?\w{1,2}|[a-z]\d?) ?:(?![()/\\])\s*", re.IGNORECASE)
+# "A:", "b2:", "Speaker 1:"; names are found by `split_speaker`. No path ("C:\").
+_LETTER = re.compile(r"((?:speaker|person) ?\w{1,2}|[a-z]\d?) ?:(?![/\\])\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _warnings(turns: tuple[Turn, ...]) -> list[str]:
         return [*warnings, "Most letters of this text are not Latin. The models know English only; don't trust these labels."]
     language = guess_language(text)
     if language not in (None, "en"):
-        warnings.append(f"This looks like another language (its code may be {language}). The models know English only; don't trust these labels.")
+        warnings.append(f"This doesn't look like English, rather like “{language}”. The models know no other language; don't trust these labels.")
     return warnings
 
 

@@ -43,7 +43,7 @@ class Seeds:
 
     Args:
         rows: id, turns (oldest first) and label id of each dialogue.
-        source: the folder or the name on the Hub that they are from, or None if they are invented.
+        source: name of the folder, or on the Hub, that they are from, or None if they are invented.
         encoder: what embeds turns.
         cache: folder that keeps the vectors for the next start; by default one in the cache of Hugging Face (`HF_HOME`).
 
@@ -85,7 +85,10 @@ def load_seeds(source: str | None, encoder: Encoder, cache: Path | None = None) 
     Raises:
         ValueError: the source is none of these. An error of the Hub is one, too.
     """
-    return Seeds(read_invented() if source is None else read_amt_seed(source), source, encoder, cache)
+    if source is None:
+        return Seeds(read_invented(), None, encoder, cache)
+    name = Path(source).resolve().name if Path(source).is_dir() else source  # where a folder lies is nobody's business
+    return Seeds(read_amt_seed(source), name, encoder, cache)
 
 
 def read_invented(path: Path = INVENTED) -> Rows:
