@@ -17,7 +17,7 @@ def publish(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of data that commands of this package wrote, the first with the default config; or of a model, or a Space.",
+            help="Folders of data that commands of this package wrote, the first with the default config; or a model, also by its name here; or a Space.",
             show_default=False,
         ),
     ],
@@ -39,16 +39,24 @@ def publish(
     from rich.console import Console
 
     from edos_dataset import console as show
+    from edos_dataset.labeling.packed import SHIPPED, unpack
     from edos_dataset.publishing.composition import reading
     from edos_dataset.publishing.hub import publish as publishing
+    from edos_dataset.publishing.release import CARD
     from edos_dataset.publishing.remote import Remote
+    from edos_dataset.publishing.single import TEXT_LICENCE
     from edos_dataset.publishing.versions import Version
 
     chosen = Version.parse(version)
+    folders = [unpack(folder.name) if not folder.exists() and str(folder) in SHIPPED else folder for folder in folders]
     with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
         say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
         remote = Remote(repo, token, kind=release.kind)
         plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
+    public = not private and not plan.private
+    if public and plan.published is None and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
+        told = "the text of subtitles goes into a repository that everybody may read; --private keeps it back, `edos labels-only` leaves it out"
+        show.terminal(stderr=True).print(f"[yellow]note[/yellow] {told}", soft_wrap=True, highlight=False)
     uploads = {path: plan.release.files[path].size for path in plan.uploads}
     if as_json:
         report: dict[str, Any] = {"repo": repo, "kind": release.kind, "version": str(chosen), "commit": commit, "already_published": plan.published is not None}

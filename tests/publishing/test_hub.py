@@ -381,6 +381,8 @@ def test_command(hub, folder, edos):
     assert ".run" not in told
     assert "edos 10, os 10 dialogues" in told
     assert "nothing was changed" in told
+    assert "the text of subtitles goes into a repository that everybody may read" in told
+    assert "everybody may read" not in edos(*arguments, "1.0.0", "--dry-run", "--private")[1]
     code, told = edos(*arguments, "1.0.0")
     assert code == 0
     assert f'load_dataset("{REPO}", revision="v1.0.0")' in told
