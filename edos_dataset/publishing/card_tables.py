@@ -1,5 +1,6 @@
 """The tables of a data set's card, in the rows and columns of the papers, with the papers' own figures beside ours."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from edos_dataset.publishing.statistics import CONFIDENCE_BINS, UNKNOWN, Statist
 from edos_dataset.schema import SPLITS
 
 _KINDS = {"opus": "XML of OPUS (OpenSubtitles)", "subtitle": "other subtitle files"}
-_MOST_GENRES = 12
+_MOST_GENRES, _MOST_FILES = 12, 4
 
 
 def columns_table(labelled: bool) -> str:
@@ -120,16 +121,27 @@ def _measured(record: Mapping[str, Any]) -> list[str]:
     return [*shares, f"{metrics['examples']:,} held-out examples"]
 
 
-def making_table(models: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return where labelling models and scorers of turns are from: what they build on, when and by which command they were made, and by which data."""
-    rows = []
+def making_list(models: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return where labelling models and scorers of turns are from: what they build on, from which data and by which command they were made, and when."""
+    lines = []
     for name, record in models.items():
         data = record.get("data") or []
-        files = data if isinstance(data, Mapping) else [row["file"] for row in data if "file" in row]
-        base = record.get("base_model") or record.get("encoder") or "none"
-        command = f"`{record['command']}`" if record.get("command") else MISSING
-        rows.append([f"`{name}`", base, ", ".join(files) or MISSING, record.get("date", MISSING), command])
-    return table(["model", "builds on", "learned from", "date", "made by"], rows)
+        files = list(data) if isinstance(data, Mapping) else [row["file"] for row in data if "file" in row]
+        base = record.get("base_model") or record.get("encoder") or "nothing else"
+        made = f"{record['date']} " if record.get("date") else ""
+        made += f"by `{record['command']}`" if record.get("command") else f"by a command that is {MISSING}"
+        lines.append(
+            f"- `{name}` builds on {base} and learned from {_folders(files) or f'data that are {MISSING}'}. Made {record.get('date', '')} by {command}."
+        )
+    return "\n".join(lines).replace("  ", " ")
+
+
+def _folders(files: Sequence[str]) -> str:
+    """Return names of files, many of one folder as the folder."""
+    of_folder = Counter(file.rpartition("/")[0] for file in files)
+    many = {folder for folder, count in of_folder.items() if folder and count > _MOST_FILES}
+    names = [f"{folder} ({of_folder[folder]} files)" if folder in many else file for file, folder in ((file, file.rpartition("/")[0]) for file in files)]
+    return ", ".join(dict.fromkeys(names))
 
 
 def segmenter_table(segmenters: Mapping[str, Mapping[str, Any]]) -> str:

@@ -86,8 +86,8 @@ def dataset_card(
         "What is in it": _contents(order),
         "Labels": _labels(labelled, picture) if labelled else "",
         "Where it comes from": _origin(order, origin),
-        "The labelling models": f"{model_table(models)}\n\n{tables.making_table(models)}" if models else "",
-        "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_table(segmenters)}" if segmenters else "",
+        "The labelling models": f"{model_table(models)}\n\n{tables.making_list(models)}" if models else "",
+        "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}" if segmenters else "",
         "From file to dialogue": tables.stage_table(stages),
         "Considerations": CONSIDERATIONS,
         "Versions and upkeep": VERSIONS,
@@ -161,7 +161,7 @@ def _flaws(models: Records, segmenters: Records, labelled: ConfigFiles | None) -
     if labelled:
         lines.append("- **The labels are a machine's.** Each turn names the model in `label_source`. Use `confidence` and `top`, not the label alone.")
         unsure = sum(labelled.confidence[:5]) / max(sum(labelled.confidence), 1)
-        lines.append(f"- **Of {unsure:.0%} of the labels the model itself is less than half sure** (`confidence` below 0.5, in `{labelled.config}`).")
+        lines.append(f"- **The model is less than half sure of {unsure:.0%} of its labels** (`confidence` below 0.5, in `{labelled.config}`).")
     for name, metrics in ((name, tables.held_out_metrics(record)) for name, record in models.items()):
         if metrics:
             missed = f"wrong on {1 - metrics['accuracy']:.1%} of {metrics['examples']:,} held-out examples when it may name one label"

@@ -135,9 +135,18 @@ def test_measured_flaws_come_before_the_others(tmp_path):
     assert "wrong on 48.5% of 3,221 held-out examples" in flaws and "worst with sad (F1 25%), proud (F1 50%)**" not in flaws
     assert "sad (F1 25%), proud (F1 50%)." in flaws
     assert "`blend`, which finds the turns, is wrong at 25.0% of 2,000 seams** between sentences (unseen shows)" in flaws
-    assert "Of 0% of the labels" in flaws  # all have a confidence of 0.5
+    assert "less than half sure of 0% of its labels" in flaws  # all have a confidence of 0.5
     assert flaws.index("wrong on") < flaws.index("Licence")
     assert "| `blend` | unseen shows: all | 2,000 | 75.0% | 70.0% | 2.0% |" in body
+
+
+def test_where_models_come_from(tmp_path):
+    data = [{"file": f"set/parts/{number}.csv"} for number in range(5)] + [{"file": "set/train.txt"}]
+    record = {**MODEL, "data": data, "encoder": "small@1", "date": "2026-01-02", "command": "python train.py"}
+    _, body, _ = card(tmp_path, models={"weak-v1": record, "custom": {}}, segmenters={"blend": {"data": {"one": {}, "two": {}}, "command": "c"}})
+    assert "- `weak-v1` builds on small@1 and learned from set/parts (5 files), set/train.txt. Made 2026-01-02 by `python train.py`." in body
+    assert "- `custom` builds on nothing else and learned from data that are not stated. Made by a command that is not stated." in body
+    assert "- `blend` builds on nothing else and learned from one, two. Made by `c`." in body
 
 
 def test_where_it_comes_from(tmp_path):
