@@ -130,10 +130,8 @@ def making_list(models: Mapping[str, Mapping[str, Any]]) -> str:
         base = record.get("base_model") or record.get("encoder") or "nothing else"
         made = f"{record['date']} " if record.get("date") else ""
         made += f"by `{record['command']}`" if record.get("command") else f"by a command that is {MISSING}"
-        lines.append(
-            f"- `{name}` builds on {base} and learned from {_folders(files) or f'data that are {MISSING}'}. Made {record.get('date', '')} by {command}."
-        )
-    return "\n".join(lines).replace("  ", " ")
+        lines.append(f"- `{name}` builds on {base} and learned from {_folders(files) or f'data that are {MISSING}'}. Made {made}.")
+    return "\n".join(lines)
 
 
 def _folders(files: Sequence[str]) -> str:
