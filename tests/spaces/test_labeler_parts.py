@@ -1,8 +1,11 @@
 """The parts of the Space: what is read from pasted text, what it is labelled, which seed dialogues are near, and how that is drawn."""
 
+import ast
 import html
 import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from huggingface_hub import HfApi
 from sklearn.metrics.pairwise import cosine_similarity
 
 from edos_dataset import __version__
@@ -181,6 +185,17 @@ def test_a_seed_of_edos_crowd_seed_is_read_without_what_nobody_agreed_on(encoder
         load_seeds(str(tmp_path / "empty"), encoder, tmp_path)
     with pytest.raises(ValueError, match="no labelled dialogue"):
         Seeds([], "none", encoder, tmp_path)
+
+
+def test_a_seed_is_read_from_the_hub(hub, tmp_path):
+    api = HfApi(endpoint=hub.url, token="hf_ns")
+    api.create_repo("ns/edos", repo_type="dataset")
+    api.upload_folder(repo_id="ns/edos", folder_path=seed_folder(tmp_path / "seed"), repo_type="dataset", ignore_patterns=[".run/*"])
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from seeds import read_amt_seed; print(read_amt_seed('ns/edos'))"
+    environment = {**os.environ, **hub.environment(tmp_path / "home")}
+    done = subprocess.run([sys.executable, "-c", script, str(SPACE)], env=environment, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ast.literal_eval(done.stdout) == [("a", ["Run!", "I'm scared."], 0), ("c", ["Nice."], 9)]
 
 
 def test_what_comes_from_outside_is_escaped(encoder, tmp_path):

