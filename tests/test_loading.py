@@ -1,6 +1,8 @@
 """`edos_dataset.load`: raw releases with their repairs and rejects, folders of this package, and no guessing about the Hub."""
 
+import json
 import os
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -254,6 +256,17 @@ def test_subtitles_are_curated_once(subtitles, tmp_path, monkeypatch):
     assert [row["document_id"] for row in load(tmp_path, "opensubtitles", "os", source=subtitles, limit=1, split="train", streaming=True)] == ["1999/1/7"]
     german = load(tmp_path, "opensubtitles", "os", source=subtitles.parent, language="de")
     assert ids(german) == ["1999/9/7#1"] and {row["language"] for part in german.values() for row in part} == {"de"}
+
+
+def test_a_run_without_its_data_set_is_used_again(subtitles, tmp_path):
+    """As after a stop between the two."""
+    loaded = ids(load(tmp_path, "opensubtitles", "os"))
+    (run,) = (tmp_path / "cache" / "edos_runs").iterdir()
+    for folder in (tmp_path / "cache").iterdir():
+        if folder.is_dir() and folder.name != "edos_runs":
+            shutil.rmtree(folder)
+    assert ids(load(tmp_path, "opensubtitles", "os")) == loaded
+    assert json.loads((run / "manifest.json").read_text())["shards"]["made_now"] == 0
 
 
 def test_other_subtitles_are_not_answered_from_the_cache(subtitles, tmp_path):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from edos_dataset.downloads.fetching import FileProgress, Plan
 
 _NOT_ASKED = 2
+_SHOWN = 8  # files at most
 
 
 def download(
@@ -28,6 +29,7 @@ def download(
     Exit codes: 0 done, 1 failed (the message says why), 2 there is no terminal to ask at and no --yes.
     """
     from edos_dataset import console as show
+    from edos_dataset.downloads.fetching import RECORDS
     from edos_dataset.downloads.fetching import download as fetch
     from edos_dataset.downloads.registry import find_source
 
@@ -47,14 +49,19 @@ def download(
             raise typer.Exit(_NOT_ASKED)
         return yes or typer.confirm("Fetch it?", err=True)
 
+    if len(source.files) > 1:
+        typer.echo(f"asking about {len(source.files)} files", err=True)
     with _progress() as progress:
         records = fetch(source, target, agree, changed=changed, progress=progress)
     if records is None:
         typer.echo("Nothing was fetched.", err=True)
         raise typer.Exit(1)
     terminal = show.terminal()
-    for path, record in sorted(records.items()):
+    shown = sorted(records.items())[:_SHOWN]
+    for path, record in shown:
         terminal.print(f"{target / path}: {record['sha256'][:12]}, checked by {record['checked']}", highlight=False, markup=False, soft_wrap=True)
+    if len(records) > len(shown):
+        terminal.print(f"and {len(records) - len(shown)} more, in {target / RECORDS}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _can_ask() -> bool:

@@ -161,6 +161,8 @@ class Server:
         if status not in (200, 206):
             hint = "the file may have moved" if status in (404, 410) else "look at the address in a browser"
             raise DownloadError(f"{url} answers {status} {response.reason_phrase}: {hint}")
+        if url.startswith("https:") and response.url.scheme != "https":
+            raise DownloadError(f"{url} leads to {response.url}, which is not encrypted: anybody on the way could change the file, so it is not fetched")
         if headers.get("Content-Type", "").startswith("text/html"):
             raise DownloadError(f"{url} gives a web page instead of the file: look at it in a browser; a network may ask to log in first")
         total = headers.get("Content-Length", "") if status == 200 else headers.get("Content-Range", "").rpartition("/")[2]

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from edos_dataset.downloads.transfer import DownloadError, Server, _asked_wait
+from edos_dataset.downloads.transfer import DownloadError, Server, _asked_wait, httpx
 
 CONTENT = random.Random(0).randbytes(300_000)
 
@@ -178,6 +178,13 @@ except OSError as error:
     Server().fetch(Server().ask(url), part, lambda *_: None)
     assert part.read_bytes() == CONTENT
     assert json.loads(part.with_name("en.zip.part.json").read_text())["size"] == len(CONTENT)
+
+
+def test_nothing_comes_unencrypted_where_it_was_asked_for_encrypted():
+    answer = httpx.Response(200, request=httpx.Request("HEAD", "http://mirror.example/en.zip"))
+    with pytest.raises(DownloadError, match="leads to http://mirror.example/en.zip, which is not encrypted"):
+        Server._offer("https://files.example/en.zip", answer)
+    assert Server._offer("http://files.example/en.zip", answer).url == "http://files.example/en.zip"
 
 
 def test_how_long_to_wait():
