@@ -12,9 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import edos_dataset
 from edos_dataset.labels import EMOTIONS
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "publishing"))
+from published_folder import films_of, publish
+
 ROOT = Path(__file__).parents[2]
+
 OLD = ["datasets==3.6.0", "dill<0.3.9", "multiprocess<0.70.17", "fsspec<=2025.3.0"]
 """What datasets 3.6 does not share with later ones; all else is taken from the environment of the tests."""
 NEWLY_FREE = ["requests", "urllib3", "idna", "certifi", "charset-normalizer"]  # later versions of datasets do without requests
@@ -114,3 +119,12 @@ def test_subtitles_and_a_folder_of_this_package(old, tmp_path):
     assert sum(map(len, rows.values())) >= 6
     (run,) = (tmp_path / "home" / "datasets" / "edos_runs").iterdir()
     assert load(old, tmp_path, "edos_run", run, "os")["rows"] == rows
+
+
+def test_labels_written_by_later_versions(old, tmp_path):
+    """Their Parquet files name a type that datasets 3.6 does not know; the builder reads them all the same."""
+    publish(tmp_path / "run", [*films_of("train", 3), *films_of("test", 2)], ["edos"])
+    rows = load(old, tmp_path, "edos_run", tmp_path / "run", "edos")["rows"]
+    here = edos_dataset.load(str(tmp_path / "run"), "edos", cache_dir=str(tmp_path / "cache"))
+    assert rows == {split: part.to_list() for split, part in here.items()}
+    assert {split: len(part) for split, part in rows.items()} == {"train": 3, "test": 2}
