@@ -183,7 +183,7 @@ def _finish(source: Path, out: Path, tasks: list[ShardTask], stage: AnnotateDial
         count.add(record.counts[0])
         dialogues += record.rows
     if source.is_dir():
-        _publish(source, out, shards, stage, count, "edos" if source_config(source, config) == "os" else source_config(source, config))
+        _publish(source, out, shards, stage, count, source_config(source, config))
     else:
         with replacing(out.resolve()) as temporary, temporary.open("wb") as file:
             for shard in shards:
@@ -192,12 +192,13 @@ def _finish(source: Path, out: Path, tasks: list[ShardTask], stage: AnnotateDial
 
 
 def _publish(source: Path, out: Path, shards: list[Path], stage: AnnotateDialogues, count: StageCount, config: str) -> None:
-    """Write the config, its card and the manifest, as `edos curate` does."""
+    """Write the labels of a config of the source, with card and manifest, as `edos curate` does."""
+    target = "edos" if config == "os" else config
     documents = {document for shard in shards for document in read_shard(shard, ["document_id"])["document_id"].to_pylist()}
     language = read_shard(shards[0], ["language"])["language"][0].as_py() or "en"
-    command = f"edos label SOURCE --model {Path(stage.model).name if Path(stage.model).exists() else stage.model} --out edos"
+    command = f"edos label SOURCE --config {config} --model {Path(stage.model).name if Path(stage.model).exists() else stage.model} --out edos"
     origin = Origin(command, stage.fingerprint(), curate.versions())
-    [written] = curate.publish(out, {config: shards}, language, [stage], [count], origin)
+    [written] = curate.publish(out, {target: shards}, language, [stage], [count], origin)
     manifest = {
         "source": source.name,
         "model": stage.labeler.identity,
@@ -206,7 +207,7 @@ def _publish(source: Path, out: Path, shards: list[Path], stage: AnnotateDialogu
         "input": {"films": len(documents), "files": len(documents), "skipped": []},
         "stages": [curate.stage_entry(count)],
         "quarantined": [],
-        "configs": {config: curate.summary(written)},
+        "configs": {target: curate.summary(written)},
     }
     write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False))
 

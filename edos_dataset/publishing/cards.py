@@ -214,6 +214,6 @@ def _origin(configs: Sequence[ConfigFiles], origin: Origin | None) -> str:
         read = ", ".join(f"{count:,} {unit}" for unit, count in (origin.inputs or {}).items())
         named = ", ".join(f"{package} {version}" for package, version in origin.versions.items())
         recipe = f" `{origin.recipe}` is beside this card." if origin.recipe else ""
-        parts.append(f"To make it again, with your own files in the place of `SUBTITLES`:\n\n```\n{origin.command}\n```")
+        parts.append(f"To make it again, with names of your own for what is in capitals:\n\n```\n{origin.command}\n```")
         parts.append(f"Read: {read}. " * bool(read) + f"Fingerprint of the pipeline: `{origin.fingerprint}`.{recipe} Made by {named}.")
     return "\n\n".join(parts)
