@@ -283,6 +283,7 @@ def test_what_subtitles_lack(subtitles, tmp_path, monkeypatch):
 
     says("unknown config 'amt': expected one of edos, edos_initial, os", "amt")
     says("limit is 0", "os", limit=0)
+    says("langage", "os", langage="de")
     says("no subtitles in .*other_language", "os", language="hu")
     says("is no folder", "os", source=tmp_path / "nothing")
     monkeypatch.setattr("edos_dataset.labeling.encoder.find_spec", lambda name: None)

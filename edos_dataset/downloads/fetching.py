@@ -34,7 +34,7 @@ class Plan:
         source: what is fetched.
         out: the target folder.
         offers: the files to fetch and what their servers say of them.
-        there: paths of files that are there, as they were recorded.
+        there: paths of files that are there as they were recorded, and as the registry states.
         free: bytes left on the disk of the target folder.
         partly: bytes of the files to fetch that an earlier try left.
     """
@@ -133,8 +133,9 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
         elif file.path in known:
             if not _as_recorded(target, known[file.path]):
                 raise DownloadError(f"{target} is not what was downloaded on {known[file.path]['date']}: move it away, and give the same command again")
-            if changed and not file.sha256 and _differs(offer := server.ask(file.url), known[file.path]):
-                offers.append((file, offer))
+            outdated = known[file.path]["sha256"] != file.sha256 if file.sha256 else changed and _differs(server.ask(file.url), known[file.path])
+            if outdated:
+                offers.append((file, server.ask(file.url)))
             else:
                 there.append(file.path)
         elif file.sha256 and not file.unpack and digest(target) == file.sha256:

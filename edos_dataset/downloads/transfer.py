@@ -23,6 +23,7 @@ Progress = Callable[[int, int | None], None]
 """Called with the bytes that are there and those of the whole file, where the server says how many."""
 
 _TRIES = 5
+_LONGEST = 120.0  # seconds that a try waits, whatever the server asks: rather fail and say so
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _NO_HEAD = (400, 403, 405, 501)  # servers that answer a GET all the same
 _WHOLE = {"Accept-Encoding": "identity"}  # lengths and digests are those of the file
@@ -184,7 +185,7 @@ class Server:
                     said = str(error) or type(error).__name__
                     raise DownloadError(f"{url} failed at {_TRIES} tries ({said}){kept}: give the same command again later") from error
                 asked = error.wait if isinstance(error, _Passing) else None
-                time.sleep(self._wait * 2 ** (failures - 1) if asked is None else asked)
+                time.sleep(min(self._wait * 2 ** (failures - 1) if asked is None else asked, _LONGEST))
 
 
 def forget(part: Path) -> None:

@@ -135,6 +135,16 @@ def test_what_lies_there_is_never_overwritten(files, out):
     assert path.read_bytes() == b"edited"
 
 
+def test_a_newer_checksum_of_the_registry_counts(files, out):
+    """A later version of the package may state the checksum of a file that its owners have mended."""
+    url = files.serve("/talk.csv", b"old")
+    get(source(url, sha256=hashlib.sha256(b"old").hexdigest()), out)
+    files.serve("/talk.csv", CONTENT)
+    get(source(url, sha256=SHA256), out)
+    assert (out / "films" / "talk.csv").read_bytes() == CONTENT
+    assert get(source(url, sha256=SHA256), out, agree=None)["films/talk.csv"]["sha256"] == SHA256
+
+
 def archive(**members):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
