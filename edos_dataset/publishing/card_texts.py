@@ -26,11 +26,11 @@ CONSIDERATIONS = """\
 **Who is in the data.** Characters of films and series, mostly invented, in the words of screenwriters and of those who subtitled them. Names of real persons
 occur. Nobody in the data was asked, and nobody is described: a turn names no speaker. Nothing was collected from private talk.
 
-**What is skewed.** Films show more conflict, crime and romance than life does, from the view of their decades, counted above, and of few countries. Slurs,
-threats and stereotypes about gender, origin, faith and illness are in it as they were spoken; nothing offensive was filtered out.
+**What is skewed.** Films show more conflict, crime and romance than life does, from the view of their time and of few countries. Slurs, threats and
+stereotypes about gender, origin, faith and illness are in it as they were spoken; nothing offensive was filtered out.
 
 **What could do harm.** A response model trained on it may repeat all that, and may sound caring without understanding anything, to people who take it for
-help. A label is a reader's guess at how a line sounds, made by a model that learned from few people of English-speaking countries; taken for what somebody
+help. A label is a guess at how a line sounds, by few people of English-speaking countries or by a model that learned from them; taken for what somebody
 feels, it wrongs them.
 
 **Meant for** research on dialogue and empathy: training and studying response models and classifiers, with their output measured and filtered; the study of
