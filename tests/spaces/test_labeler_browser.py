@@ -115,7 +115,7 @@ def check_phone(browser, address, scheme):
     label(page, "\n".join(["Thank you, I am so glad!", "Why? " + "x" * 300, "I am so terribly sad and alone."] * (MAX_TURNS // 3)))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     edges = "(elements) => elements.map((element) => element.getBoundingClientRect()).flatMap((box) => [box.left, box.right])"
-    found = page.locator("#answer summary:visible, #answer .bars:visible, #answer .flow svg[role], #about td").evaluate_all(edges)
+    found = page.locator("#answer :not(svg *), #about *").evaluate_all(edges)  # those of what is folded away are 0
     assert len(found) > 100 and min(found) >= 0 and max(found) <= 390
     for written in ("#answer .chip", "#answer .note", "#answer .number", "#about td", "#about a", "#label"):
         assert page.locator(written).first.evaluate(CONTRAST) >= 4.5, f"{written} in {scheme}"
