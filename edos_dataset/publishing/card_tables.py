@@ -14,6 +14,12 @@ from edos_dataset.publishing.statistics import CONFIDENCE_BINS, UNKNOWN, Statist
 from edos_dataset.schema import SPLITS
 
 _KINDS = {"opus": "XML of OPUS (OpenSubtitles)", "subtitle": "other subtitle files"}
+_CRITERIA = (
+    *("Total no. of dialogues", "Total no. of turns", "Total no. of tokens"),
+    *("Avg. no. of turns per dialogue", "Avg. no. of tokens per dialogue", "Avg. no. of tokens per turn"),
+)
+"""In the words of the EDOS paper."""
+
 _MOST_GENRES, _MOST_FILES = 12, 4
 
 
@@ -39,9 +45,7 @@ def statistics_table(written: ConfigFiles) -> str:
     averages = [[_mean(turns, rows), _mean(tokens, rows), _mean(tokens, turns)] for rows, turns, tokens in counts[: 1 + len(SPLITS)]]
     averages += [[f"{mean:.2f}" for mean in (paper.turns_per_dialogue, paper.tokens_per_dialogue, paper.tokens_per_turn)] for paper in known]
     columns = [[*(f"{count:,}" for count in three), *means] for three, means in zip(counts, averages, strict=True)]
-    criteria = ("Total no. of dialogues", "Total no. of turns", "Total no. of tokens")
-    criteria += ("Avg. no. of turns per dialogue", "Avg. no. of tokens per dialogue", "Avg. no. of tokens per turn")
-    rows = [[criterion, *cells] for criterion, *cells in zip(criteria, *columns, strict=True)]
+    rows = [[criterion, *cells] for criterion, *cells in zip(_CRITERIA, *columns, strict=True)]
     return table([f"`{written.config}`", "all", *SPLITS, *(paper.source for paper in known)], rows)
 
 

@@ -29,7 +29,7 @@ _USE = {
 
 _FLAWS = """\
 - **Nobody marked the speakers.** Turns are inferred from dashes, names, blocks and pauses; a turn may hold two speakers, or a speaker two turns.
-- **Dialogues are cut at pauses**, not at scenes.
+- **Dialogues are cut at pauses**, not at scenes. {untimed}
 - **It is scripted talk**, with its quarrels, crimes and stereotypes; nothing offensive was filtered out. See the considerations below.
 - **Licence.** The text of subtitles is under its owners' copyright, and redistributing it is disputed. This folder was made from files on the disk of who
   made it and carries no licence of its own: don't publish the text unless you may. So the card quotes no dialogue either."""
@@ -81,7 +81,7 @@ def dataset_card(
     labelled = labelled_config(configs)
     segmenters = segmenters or {}
     sections = {
-        "Know its flaws first": _flaws(models, segmenters, labelled),
+        "Know its flaws first": _flaws(order, models, segmenters, labelled),
         "Load": _load_lines(loadable),
         "What is in it": _contents(order),
         "Labels": _labels(labelled, picture) if labelled else "",
@@ -155,7 +155,7 @@ def _info(written: ConfigFiles) -> dict[str, Any]:
     }
 
 
-def _flaws(models: Records, segmenters: Records, labelled: ConfigFiles | None) -> str:
+def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records, labelled: ConfigFiles | None) -> str:
     """Return the flaws that every such folder has, after those that were measured."""
     lines = []
     if labelled:
@@ -173,7 +173,10 @@ def _flaws(models: Records, segmenters: Records, labelled: ConfigFiles | None) -
         for split, row in overall[:1]:
             share = f"{1 - row['accuracy']:.1%} of {row['seams']:,} seams"
             lines.append(f"- **`{name}`, which finds the turns, is wrong at {share}** between sentences ({split.replace('_', ' ')}).")
-    return "\n".join([*lines, _FLAWS])
+    untimed, turns = max(((written.untimed, written.total_turns) for written in configs), key=lambda counts: counts[1], default=(0, 0))
+    return "\n".join(
+        [*lines, _FLAWS.format(untimed=f"Of {untimed / max(turns, 1):.1%} of the turns no time is known, so no pause before or after them either.")]
+    )
 
 
 def _load_lines(configs: Sequence[ConfigFiles]) -> str:
@@ -200,10 +203,11 @@ def _labels(written: ConfigFiles, picture: bool) -> str:
     first = label_order(written.labels)[:5]
     ours = ", ".join(f"{LABELS[label]} {written.labels.get(label, 0) / total:.1%} ({BY_LABEL[label][1] / papers_total:.1%})" for label in first)
     alt = f"Bars: the share of each of {len(LABELS)} labels among the turns of {written.config}, dots: in the EDOS paper. The most frequent ones: {ours}."
+    sources = ", ".join(f"{count:,} by `{name}`" for name, count in sorted(written.label_sources.items()))
     image = f"![{alt}]({LABEL_PICTURE})\n\n" if picture else ""
     return (
         f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a dialogue is counted under the label of its "
-        f"first turn.\n\n{label_table(written)}\n\nHow sure the model is:\n\n{tables.confidence_table(written)}"
+        f"first turn.\n\n{label_table(written)}\n\nTurns labelled: {sources}. How sure the model is:\n\n{tables.confidence_table(written)}"
     )
 
 
