@@ -88,19 +88,18 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
 
 
 def _list() -> None:
-    from rich.filesize import decimal
     from rich.table import Table
 
     from edos_dataset import console as show
     from edos_dataset.downloads.registry import LANGUAGES, OTHERS, opensubtitles
 
     table = Table()
-    for heading in ("name", "what", "size", "licence"):
+    for heading in ("name", "what", "files", "licence"):
         table.add_column(heading, overflow="fold")
     english = opensubtitles("en")
-    table.add_row("opensubtitles-LANGUAGE", english.title.replace(" en:", " a language:"), "the server tells", english.licence)
+    table.add_row("opensubtitles-LANGUAGE", english.title.replace(" en:", " a language:"), "1", english.licence)
     for source in OTHERS:
-        table.add_row(source.name, source.title, "the server tells" if source.size is None else decimal(source.size), source.licence)
+        table.add_row(source.name, source.title, str(len(source.files)), source.licence)
     terminal = show.terminal()
     terminal.print(table)
     terminal.print(f"LANGUAGE is one of {' '.join(LANGUAGES)}", highlight=False, soft_wrap=True)

@@ -49,7 +49,7 @@ class Plan:
     @property
     def size(self) -> int | None:
         """Bytes of the files to fetch, or None where a server does not say."""
-        sizes = [offer.size if offer.size is not None else file.size for file, offer in self.offers]
+        sizes = [offer.size for _, offer in self.offers]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
@@ -191,10 +191,8 @@ def _fetch(file: RemoteFile, offer: Offer, out: Path, server: Server, before: Re
 
 def _faults(file: RemoteFile, came: Offer, part: Path, sha256: str, before: Record | None) -> Iterator[str]:
     """Yield what is wrong with what came, whose SHA-256 is given."""
-    size = part.stat().st_size
-    for wanted in (file.size, came.size):
-        if wanted is not None and size != wanted:
-            yield f"{file.url} gave {size:,} bytes instead of {wanted:,}"
+    if came.size not in (None, size := part.stat().st_size):
+        yield f"{file.url} gave {size:,} bytes instead of {came.size:,}"
     if file.sha256 and sha256 != file.sha256:
         yield f"{file.url} gave a file with the SHA-256 {sha256} instead of {file.sha256}: it is damaged, or its owners have changed it"
     if came.sha256 not in ("", sha256):

@@ -15,14 +15,12 @@ class RemoteFile:
         url: where it is.
         path: where it goes, relative to the target folder, "/" between parts; of an archive that is unpacked, the folder of its content.
         sha256: hex, or "" where nobody states it: then the size and what the server says are checked, and what came is recorded for the next time.
-        size: bytes, or None where only the server knows.
         unpack: whether it is an archive to unpack; a folder that all of it lies in is left out.
     """
 
     url: str
     path: str
     sha256: str = ""
-    size: int | None = None
     unpack: bool = False
 
 
@@ -43,12 +41,6 @@ class Source:
     licence: str
     consequences: str
     files: tuple[RemoteFile, ...]
-
-    @property
-    def size(self) -> int | None:
-        """Bytes of all files, or None where one is unknown."""
-        sizes = [file.size for file in self.files]
-        return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 _OPUS = "https://object.pouta.csc.fi/OPUS-OpenSubtitles/v2018/xml"
@@ -102,7 +94,6 @@ OTHERS = (
                 f"{_PARLAI}/empatheticdialogues/empatheticdialogues.tar.gz",
                 "empathetic_dialogues/original",
                 "56f234d77b7dd1f005fd365bb17769cfe346c3c84295b69bc069c8ccb83be03d",  # ParlAI, tasks/empathetic_dialogues/build.py; 240c492c... before
-                size=28_022_709,
                 unpack=True,
             ),
         ),
@@ -134,7 +125,6 @@ OTHERS = (
                 f"{_PARLAI}/dailydialog/dailydialog.tar.gz",
                 "dailydialog",
                 "c3adb09bd715b9fa5cd1ac41613b7de61eb5afbe477826a6146abefef573e6bb",  # ParlAI, tasks/dailydialog/build.py
-                size=2_715_285,
                 unpack=True,
             ),
         ),

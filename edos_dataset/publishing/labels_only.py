@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from edos_dataset.publishing.cards import label_table, model_table
 from edos_dataset.publishing.layout import ROW_GROUP, ConfigFiles, put_in_place
 from edos_dataset.publishing.single import front_matter, loading
-from edos_dataset.schema import SPLITS, features, nest, published, unnest
+from edos_dataset.schema import SPLITS, features, list_of, nest, published, unnest
 from edos_dataset.shards import FolderError, digest, locked, read_pieces, replacing, write_text
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ _FLAWS = """\
 
 def labels_only_features() -> "Features":
     """Return the `datasets.Features` of the config: those of the config `edos`, but that a turn has `text_sha256` in the place of `text`."""
-    from datasets import Features, List, Value
+    from datasets import Features, Value
 
     whole = features("edos")
-    turn = {"text_sha256" if name == "text" else name: Value("string") if name == "text" else kind for name, kind in whole["turns"].feature.items()}
-    return Features({**whole, "turns": List(turn)})
+    turns = whole["turns"]
+    whole_turn = turns[0] if isinstance(turns, list) else turns.feature  # a list before datasets 4
+    turn = {"text_sha256" if name == "text" else name: Value("string") if name == "text" else kind for name, kind in whole_turn.items()}
+    return Features({**whole, "turns": list_of(turn)})
 
 
 @cache

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from huggingface_hub import EvalResult, ModelCardData
 
-from edos_dataset.labeling.heads import Floats
 from edos_dataset.labels import LABELS
+
+if TYPE_CHECKING:
+    from edos_dataset.labeling.heads import Floats
 
 Row = Mapping[str, Any]
 
@@ -85,7 +87,7 @@ def render_model_card(record: Row, metrics: Row) -> str:
     return f"---\n{_metadata(record, metrics)}\n---\n# {record['name']}\n\n{_SEES[record['task']]} Out come the probabilities of {len(LABELS)} labels.\n{body}"
 
 
-def widget_examples(texts: Sequence[str], probabilities: Floats, top: int = 3) -> list[dict[str, Any]]:
+def widget_examples(texts: Sequence[str], probabilities: "Floats", top: int = 3) -> list[dict[str, Any]]:
     """Return examples for the Hub's widget, with what the model answered.
 
     Args:

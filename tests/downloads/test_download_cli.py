@@ -34,7 +34,7 @@ def edos(*arguments, **more):
 def test_list(talk):
     done = edos()
     assert done.exit_code == 0
-    for text in ("opensubtitles-LANGUAGE", "edos_amt", "CC BY-NC-SA 4.0", "28.0 MB", "pt_br", "talk"):
+    for text in ("opensubtitles-LANGUAGE", "edos_amt", "CC BY-NC-SA 4.0", "│ 68 ", "pt_br", "talk"):
         assert text in done.stdout
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import edos_dataset
 from edos_dataset.labels import EMOTIONS
+from edos_dataset.publishing.labels_only import write_labels_only
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "publishing"))
 from published_folder import films_of, publish
@@ -128,3 +129,7 @@ def test_labels_written_by_later_versions(old, tmp_path):
     here = edos_dataset.load(str(tmp_path / "run"), "edos", cache_dir=str(tmp_path / "cache"))
     assert rows == {split: part.to_list() for split, part in here.items()}
     assert {split: len(part) for split, part in rows.items()} == {"train": 3, "test": 2}
+    write_labels_only(tmp_path / "run", tmp_path / "labels", "edos", {}, "stages: []\n", {})
+    hashes = load(old, tmp_path, "edos_run", tmp_path / "labels", "labels_only")["rows"]
+    assert [row["dialogue_id"] for row in hashes["train"]] == [row["dialogue_id"] for row in rows["train"]]
+    assert len(hashes["test"][0]["turns"][0]["text_sha256"]) == 64
