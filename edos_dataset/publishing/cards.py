@@ -23,8 +23,8 @@ Records = Mapping[str, Mapping[str, Any]]
 
 _USE = {
     "os": "all cleaned dialogues, without labels",
-    "edos_initial": "the dialogues chosen by their weak labels, with these labels (one turn at a time)",
-    "edos": "the same dialogues, every turn labelled with its history",
+    "edos_initial": "the same dialogues with the weak labels that chose them",
+    "edos": "every turn labelled with its history",
 }
 
 _FLAWS = """\
