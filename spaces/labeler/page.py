@@ -126,11 +126,9 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
     numbers = [f'<text x="{places[i][0]:.2f}%" y="{height + _AXIS - 6}">{i + 1}</text>' for i in range(0, len(turns), step)]
     names = "".join(f"<li>{_chip(label)}</li>" for label in order)
     told = ", ".join(f"turn {number} {LABELS[turn.label]}" for number, turn in enumerate(turns, 1))
-    drawing = "".join((*lines, *marks, *numbers))
-    return (
-        f'<div class="flow"><ul aria-hidden="true">{names}</ul><svg role="img" aria-label="Labels over the turns: {told}" width="100%" '
-        f'height="{height + _AXIS}">{drawing}</svg></div>'
-    )
+    drawing = f'<svg role="img" aria-label="Labels over the turns: {told}" width="100%" height="{height + _AXIS}">{"".join((*lines, *marks, *numbers))}</svg>'
+    many = " many" * (len(turns) > 2 * _NUMBERS)
+    return f'<div class="flow{many}"><ul aria-hidden="true">{names}</ul>{drawing}</div><p class="note">The larger the mark, the surer the label.</p>'
 
 
 def _turn(turn: LabelledTurn, number: int, history: int, invented: bool, is_open: bool) -> str:
