@@ -6,28 +6,21 @@ whatever the branch holds today; these describe one version and say by which che
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import yaml
 
+from edos_dataset.publishing.croissant_columns import Json, enumeration, field_of, label_sets
+
 if TYPE_CHECKING:
     from datasets import Features
-
-Json = dict[str, Any]
 
 FILE = "croissant.json"
 """Name of the file in the repository."""
 
 _REPOSITORY = "repo"
 _PARQUET = "application/x-parquet"
-_TYPES = {
-    "string": "sc:Text",
-    "large_string": "sc:Text",
-    "bool": "sc:Boolean",
-    **{name: f"cr:{name.capitalize()}" for name in ("int8", "int16", "int32", "int64", "float16", "float32", "float64")},
-    **{name: f"cr:UInt{name[4:]}" for name in ("uint8", "uint16", "uint32", "uint64")},
-}
 _TERMS = (
     "arrayShape citeAs column containedIn equivalentProperty extract field fileObject fileProperty fileSet format includes isArray isLiveDataset jsonPath key "
     "md5 parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
@@ -80,9 +73,9 @@ def croissant(name: str, url: str, version: str, card: str, files: Mapping[str, 
     """
     head, body = _parts(card)
     columns = {config: _features(head, config) for config in configs}
-    labels = _label_sets(columns)
+    labels = label_sets(columns)
     paths = sorted({path for of_config in configs.values() for path in of_config})
-    record_sets = [_enumeration(identity, names) for names, identity in labels.items()]
+    record_sets = [enumeration(identity, names) for names, identity in labels.items()]
     distribution = [_repository(url, version), *(_file_object(path, files[path], f"{url}/resolve/v{version}/{path}") for path in paths)]
     for config, of_config in configs.items():
         splits = list(dict.fromkeys(of_config.values()))
@@ -128,21 +121,6 @@ def _features(head: Json, config: str) -> "Features":
     raise ValueError(f"the card's YAML has no dataset_info with features for the config {config!r}: give the command that wrote the folder again")
 
 
-def _label_sets(columns: Mapping[str, "Features"]) -> dict[tuple[str, ...], str]:
-    """Return the names of all class labels, each list once, and the id that its record set gets."""
-    found = dict.fromkeys(names for features in columns.values() for names in _class_labels(features))
-    return {names: f"label_names{f'_{number}' if number > 1 else ''}" for number, names in enumerate(found, 1)}
-
-
-def _class_labels(feature: Any) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - a feature of `datasets` may be anything
-    from datasets import ClassLabel
-
-    if isinstance(feature, ClassLabel):
-        yield tuple(feature.names)
-    for part in feature.values() if isinstance(feature, dict) else [feature.feature] if hasattr(feature, "feature") else []:
-        yield from _class_labels(part)
-
-
 def _described(body: str) -> tuple[str, str]:
     """Return the title of a card, and what stands between it and the first section, or the title again where nothing does."""
     found = re.search(r"^# (.+)\n(?:(?!#)[\s\S]*?)?(?=^## |\Z)", body, re.MULTILINE)
@@ -159,22 +137,6 @@ def _citation(body: str) -> str | None:
 def _licence(head: Json) -> str | None:
     licence = head.get("license")
     return head.get("license_link") or head.get("license_name") or licence if licence == "other" else licence
-
-
-def _enumeration(identity: str, names: tuple[str, ...]) -> Json:
-    fields = [
-        {"@type": "cr:Field", "@id": f"{identity}/{column}", "name": column, "dataType": kind} for column, kind in (("id", "cr:Int64"), ("name", "sc:Text"))
-    ]
-    return {
-        "@type": "cr:RecordSet",
-        "@id": identity,
-        "name": identity,
-        "description": "What the integers of the labels stand for.",
-        "dataType": "sc:Enumeration",
-        "key": {"@id": f"{identity}/id"},
-        "field": fields,
-        "data": [{f"{identity}/id": number, f"{identity}/name": label} for number, label in enumerate(names)],
-    }
 
 
 def _split_set(config: str, splits: list[str]) -> Json:
@@ -222,7 +184,7 @@ def _file_set(config: str, files: Mapping[str, str]) -> Json:
 
 
 def _record_set(config: str, splits: Sequence[str], features: "Features", labels: Mapping[tuple[str, ...], str]) -> Json:
-    fields = [_field(f"{config}/{column}", feature, f"{config}_files", [column], labels) for column, feature in features.items()]
+    fields = [field_of(f"{config}/{column}", feature, f"{config}_files", [column], labels) for column, feature in features.items()]
     split = {
         "@type": "cr:Field",
         "@id": f"{config}/split",
@@ -237,39 +199,3 @@ def _record_set(config: str, splits: Sequence[str], features: "Features", labels
         "references": {"field": {"@id": f"{config}_splits/split"}},
     }
     return {"@type": "cr:RecordSet", "@id": config, "name": config, "description": f"The config {config}.", "field": [split, *fields]}
-
-
-def _field(identity: str, feature: Any, files: str, path: list[str], labels: Mapping[tuple[str, ...], str], depth: int = 0) -> Json:  # noqa: ANN401
-    """Return a column, or what lies at `path` in one, as a field with its sub-fields.
-
-    A list of structs in a list of structs says itself where it lies, and its sub-fields don't: with a path of their own mlcroissant 1.1 reads nothing at all.
-
-    Args:
-        identity: of the field.
-        feature: of `datasets`.
-        files: id of the file set.
-        path: the column's name, and the names below it.
-        labels: names of a class label → id of their record set.
-        depth: lists around it.
-    """
-    from datasets import ClassLabel, List, Value
-
-    source: Json = {"fileSet": {"@id": files}, "extract": {"column": path[0]}}
-    if path[1:]:
-        source["transform"] = [{"jsonPath": key} for key in path[1:]]
-    field: Json = {"@type": "cr:Field", "@id": identity, "name": path[-1]}
-    if isinstance(feature, List):
-        inner = _field(identity, feature.feature, files, path, labels, depth + 1)
-        shape = f"{feature.length},{inner['arrayShape']}" if "arrayShape" in inner else str(feature.length)
-        return {**inner, "isArray": True, "arrayShape": shape}
-    if isinstance(feature, dict):
-        parts = [_field(f"{identity}/{key}", part, files, [*path, key], labels, depth) for key, part in feature.items()]
-        if depth > 1:
-            return {**field, "source": source, "subField": [{key: value for key, value in part.items() if key != "source"} for part in parts]}
-        return {**field, "subField": parts}
-    if isinstance(feature, ClassLabel):
-        described = {"description": f"The label's number in the record set {labels[tuple(feature.names)]}."}
-        return {**field, **described, "dataType": "cr:Int64", "source": source}
-    if not isinstance(feature, Value) or feature.dtype not in _TYPES:
-        raise ValueError(f"the column {'.'.join(path)} is of the type {feature}, which Croissant metadata cannot state")
-    return {**field, "dataType": _TYPES[feature.dtype], "source": source}
