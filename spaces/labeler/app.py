@@ -93,7 +93,14 @@ def main(arguments: list[str] | None = None) -> None:
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
     dataset = given.dataset or (given.seed if given.seed and not Path(given.seed).is_dir() else None)
-    options: dict[str, Any] = {"share": False, "ssr_mode": False, "footer_links": ["api"], "theme": _THEME, "css_paths": Path(__file__).with_name("page.css")}
+    options: dict[str, Any] = {
+        "share": False,
+        "ssr_mode": False,
+        "run_history": False,
+        "footer_links": ["api"],
+        "theme": _THEME,
+        "css_paths": Path(__file__).with_name("page.css"),
+    }
     try:
         build(seeds, dataset).launch(server_port=given.port, **options)
     except OSError as error:  # the port is taken

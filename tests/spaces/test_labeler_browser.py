@@ -145,6 +145,8 @@ def test_a_visitor_labels_a_dialogue(started):
         check_errors(page)
         page.get_by_text("Good news", exact=True).click()
         page.wait_for_function("document.querySelector('#dialogue textarea').value.includes('music school')")
+        kept = page.evaluate("indexedDB.databases().then((found) => JSON.stringify([found, localStorage, document.cookie]))")
+        assert "bakery" not in kept and '"name"' not in kept, kept  # no database of earlier runs
         for scheme in ("light", "dark"):
             check_phone(browser, address, scheme)
         browser.close()
