@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test lint space install clean
+.PHONY: demo test lint space wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -25,6 +25,17 @@ lint: install
 # The page of spaces/labeler on this machine. SEED: a folder of `edos crowd seed`, or a data set of the Hub.
 space: install
 	$(BIN)/python spaces/labeler/app.py $(if $(SEED),--seed '$(SEED)') $(if $(PORT),--port $(PORT))
+
+# The sdist, the wheel built from it, and the same wheel built from the checkout, to compare.
+wheel: install
+	rm -rf dist build/dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --wheel --outdir build/dist
+	cmp dist/*.whl build/dist/*.whl
+	$(BIN)/python .ci/check_dist.py dist
+
+wheel-test: wheel
+	PYTHON='$(PYTHON)' .ci/wheel_test.sh
 
 install: $(VENV)/installed
 
