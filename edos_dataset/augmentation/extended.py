@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from edos_dataset.labels import LABELS
+from edos_dataset.publishing.card_texts import closing
 from edos_dataset.publishing.single import front_matter, loading, read_single, write_single
 from edos_dataset.schema import SPLITS, features, list_of
 
@@ -87,14 +88,16 @@ def card(counts: Mapping[str, Any]) -> str:
             counts them), `pool` (facts of the pool), `command` (the command line).
     """
     splits = [split for split in SPLITS if counts["seed"].get(split)]
+    rows = sum(counts["seed"].values()) + sum(step["labelled"] for step in counts["steps"])
     sections = [
-        front_matter(CONFIG, extended_features(), "EDOS labels, extended", ["weak-supervision"], splits),
+        front_matter(CONFIG, extended_features(), "EDOS labels, extended", ["weak-supervision"], splits, rows=rows),
         "# Dialogues labelled by people, and by what learned from them",
         "## Know its flaws first\n\n" + _FLAWS,
         loading(CONFIG),
         "## How it was made\n\n" + _making(counts),
         "## What each step gave\n\n" + _steps(counts),
         "## New labels by step\n\n" + _labels(counts["steps"]),
+        closing(opus=True),
     ]
     return "\n\n".join(sections) + "\n"
 

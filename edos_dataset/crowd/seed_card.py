@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.card_texts import CONSIDERATIONS, VERSIONS, citation
+from edos_dataset.publishing.card_texts import closing
 from edos_dataset.publishing.model_cards import table
 from edos_dataset.publishing.paper_figures import CROWD_TASK
 from edos_dataset.publishing.single import front_matter, loading
@@ -37,9 +37,7 @@ def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> st
         "## How it was made\n\n" + _making(counts),
         "## How far people agreed\n\n" + _crowd_task(counts) + "\n\n" + _agreement(counts["agreement"]),
         "## Labels\n\n" + _labels(counts["by_label"]),
-        "## Considerations\n\n" + CONSIDERATIONS,
-        "## Versions and upkeep\n\n" + VERSIONS,
-        "## Cite\n\n" + citation(opus=True),
+        closing(opus=True),
     ]
     return "\n\n".join(sections) + "\n"
 

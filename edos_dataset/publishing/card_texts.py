@@ -22,7 +22,7 @@ COLUMNS = {
 }
 """Columns and what lies in them, by path → what they hold."""
 
-CONSIDERATIONS = """\
+_CONSIDERATIONS = """\
 **Who is in the data.** Characters of films and series, mostly invented, in the words of screenwriters and of those who subtitled them. Names of real persons
 occur. Nobody in the data was asked, and nobody is described: a turn names no speaker. Nothing was collected from private talk.
 
@@ -39,13 +39,13 @@ how emotions follow each other in scripted talk.
 **Not meant for** judging real people (their mind, health, fitness, mood or intent, at work, at school, in court or by the police), counselling without a
 professional, impersonating someone, or watching over anyone's messages."""
 
-VERSIONS = """\
+_VERSIONS = """\
 A published version is a git tag such as `v1.2.0`, and `load_dataset(..., revision="v1.2.0")` loads it for ever: a tag never moves. *Patch*: the same rows,
 labels or card mended. *Minor*: rows added, or texts or splits changed. *Major*: rows removed, ids or columns changed. `DATA_CHANGELOG.md`, which
 `edos publish` writes, counts what changed by config. Errors, and wishes of owners of the text to have it removed, belong in a discussion at the data set's
 page; what is mended comes as a new version."""
 
-_EDOS = """\
+EDOS_BIBTEX = """\
 @inproceedings{welivita-etal-2021-large,
   title = "A Large-Scale Dataset for Empathetic Response Generation",
   author = "Welivita, Anuradha and Xie, Yubo and Pu, Pearl",
@@ -70,15 +70,20 @@ _OPUS = """\
 }"""
 
 
-def citation(opus: bool) -> str:
-    """Return the BibTeX entries of the papers and of this package, as Markdown.
+def closing(opus: bool) -> str:
+    """Return the last sections of a data set's card: considerations, versions, citation.
 
     Args:
         opus: some of the data are from OPUS.
     """
+    return f"## Considerations\n\n{_CONSIDERATIONS}\n\n## Versions and upkeep\n\n{_VERSIONS}\n\n## Cite\n\n{_citation(opus)}"
+
+
+def _citation(opus: bool) -> str:
+    """Return the BibTeX entries of the papers and of this package, as Markdown."""
     package = (
         '@software{edos-dataset,\n  title = "edos-dataset",\n  author = "{The edos-dataset developers}",\n'
         f'  version = "{__version__}",\n  note = "Turns subtitles into dialogues with emotions and response intents. Apache-2.0"\n}}'
     )
-    entries = "\n".join([_EDOS, _RESPONSES, *([_OPUS] if opus else []), package])
+    entries = "\n".join([EDOS_BIBTEX, _RESPONSES, *([_OPUS] if opus else []), package])
     return f"```bibtex\n{entries}\n```"

@@ -10,7 +10,7 @@ from edos_dataset import __version__
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import card_tables as tables
 from edos_dataset.publishing.card_tables import label_table, model_table
-from edos_dataset.publishing.card_texts import CONSIDERATIONS, VERSIONS, citation
+from edos_dataset.publishing.card_texts import closing
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.publishing.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.publishing.pictures import LABEL_PICTURE, label_order
@@ -89,13 +89,11 @@ def dataset_card(
         "The labelling models": f"{model_table(models)}\n\n{tables.making_list(models)}" if models else "",
         "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}" if segmenters else "",
         "From file to dialogue": tables.stage_table(stages),
-        "Considerations": CONSIDERATIONS,
-        "Versions and upkeep": VERSIONS,
-        "Cite": citation(any("opus" in written.kinds for written in configs)),
     }
     header = yaml.safe_dump(_metadata(loadable, language), sort_keys=False, allow_unicode=True)
     body = "".join(f"\n\n## {heading}\n\n{text}" for heading, text in sections.items() if text)
-    return f"---\n{header}---\n\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n"
+    last = closing(any("opus" in written.kinds for written in configs))
+    return f"---\n{header}---\n\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n\n{last}\n"
 
 
 def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:

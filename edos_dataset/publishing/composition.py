@@ -1,5 +1,6 @@
 """From folders to one release; several data sets become one, their files side by side under a card whose YAML names all of their configs."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -58,7 +59,10 @@ def compose(parts: Sequence[tuple[Path, Release]]) -> Release:
 
 
 def compose_cards(cards: Sequence[str]) -> str:
-    """Return the card of several data sets together: the first one's, then a section for each of the others, with its own flaws at its head."""
+    """Return the card of several data sets together: the first one's, then a section for each of the others, with its own flaws at its head.
+
+    What several of them say in the same words stands there once, in the first.
+    """
     heads, bodies = zip(*map(_parts, cards), strict=True)
     header = dict(heads[0])
     for head in heads[1:]:
@@ -68,9 +72,11 @@ def compose_cards(cards: Sequence[str]) -> str:
         header["configs"] = [*header["configs"], *({key: value for key, value in entry.items() if key != "default"} for entry in head["configs"])]
         header["dataset_info"] = [*header["dataset_info"], *head["dataset_info"]]
     names = [[entry["config_name"] for entry in head["configs"]] for head in heads]
-    sections = [bodies[0].rstrip()]
+    sections, said = [bodies[0].rstrip()], set(_sections(bodies[0]))
     for configs, body in zip(names[1:], bodies[1:], strict=True):
-        sections.append(f"# Config {' and '.join(f'`{name}`' for name in configs)}\n\n" + _demoted(body).strip())
+        new = "\n\n".join(section for section in _sections(body) if section not in said)
+        said |= set(_sections(body))
+        sections.append(f"# Config {' and '.join(f'`{name}`' for name in configs)}\n\n" + _demoted(new))
     yaml_text = yaml.safe_dump(header, sort_keys=False, allow_unicode=True)
     return f"---\n{yaml_text}---\n" + "\n\n".join(sections) + "\n"
 
@@ -78,6 +84,10 @@ def compose_cards(cards: Sequence[str]) -> str:
 def _parts(card: str) -> tuple[dict[str, Any], str]:
     _, header, body = card.split("---\n", 2)
     return yaml.safe_load(header), body
+
+
+def _sections(body: str) -> list[str]:
+    return [section.strip() for section in re.split(r"(?m)^(?=## )", body) if section.strip()]
 
 
 def _demoted(body: str) -> str:

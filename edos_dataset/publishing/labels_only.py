@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from edos_dataset.publishing.cards import label_table, model_table
+from edos_dataset.publishing.card_tables import label_table, model_table
+from edos_dataset.publishing.card_texts import closing
 from edos_dataset.publishing.layout import ROW_GROUP, ConfigFiles, put_in_place
 from edos_dataset.publishing.single import front_matter, loading
 from edos_dataset.schema import SPLITS, features, list_of, nest, published, unnest
@@ -155,7 +156,7 @@ def _card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) 
     labels = ConfigFiles(CONFIG, labels=manifest["labels"])
     versions = ", ".join(f"{name} {number}" for name, number in (manifest["versions"] or {}).items()) or "not stated"
     sections = [
-        front_matter(CONFIG, labels_only_features(), "EDOS, labels without text", ["weak-supervision"], splits, licence="labels-without-text"),
+        front_matter(CONFIG, labels_only_features(), "EDOS, labels without text", ["weak-supervision"], splits, licence="labels-without-text", rows=dialogues),
         "# EDOS: the labels of dialogues from subtitles, without their text",
         "## Know its flaws first\n\n" + _FLAWS,
         loading(CONFIG),
@@ -166,5 +167,6 @@ def _card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) 
         f"`{manifest['fingerprint']}`, made by {versions}.",
         "## Labels\n\n" + label_table(labels),
         "## The labelling models\n\n" + model_table(models),
+        closing(opus=True),
     ]
     return "\n\n".join(sections) + "\n"

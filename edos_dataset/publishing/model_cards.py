@@ -8,6 +8,7 @@ import yaml
 from huggingface_hub import EvalResult, ModelCardData
 
 from edos_dataset.labels import LABELS
+from edos_dataset.publishing.card_texts import EDOS_BIBTEX
 
 if TYPE_CHECKING:
     from edos_dataset.labeling.heads import Floats
@@ -45,15 +46,7 @@ _USE = """\
 Labelling dialogues for research on empathetic dialogue: choosing and analysing data, training response generators. {sees} Look at the three
 most probable labels rather than at the first: kindred ones, such as degrees of one emotion, are easily confused. Not for decisions about people, and not for
 text of a kind that it was not measured on without measuring again."""
-_CITE = """\
-```bibtex
-@inproceedings{welivita-etal-2021-large,
-  title = "A Large-Scale Dataset for Empathetic Response Generation",
-  author = "Welivita, Anuradha and Xie, Yubo and Pu, Pearl",
-  booktitle = "Proceedings of the 2021 Conference on Empirical Methods in Natural Language Processing",
-  year = "2021"
-}
-```"""
+_CITE = f"```bibtex\n{EDOS_BIBTEX}\n```"
 
 
 def render_model_card(record: Row, metrics: Row) -> str:

@@ -13,7 +13,7 @@ from published_folder import TOKENS, films_of, publish
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import paper_figures as papers
-from edos_dataset.publishing.card_texts import COLUMNS, citation
+from edos_dataset.publishing.card_texts import COLUMNS, closing
 from edos_dataset.publishing.cards import Origin, dataset_card
 from edos_dataset.schema import CONFIGS, features
 
@@ -187,9 +187,9 @@ def test_every_column_is_explained():
 
 def test_the_package_is_cited_as_it_asks_to_be():
     asked = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text())
-    text = citation(opus=False)
+    text = closing(opus=False)
     assert f'title = "{asked["title"]}"' in text and f'version = "{asked["version"]}"' in text and asked["license"] in text
     assert asked["authors"][0]["name"] in text
     for paper in asked["references"]:
         assert paper["title"] in text and all(author["family-names"] in text for author in paper["authors"])
-    assert "OpenSubtitles2016" not in text.replace("{", "").replace("}", "") and "Lison" in citation(opus=True)
+    assert "OpenSubtitles2016" not in text.replace("{", "").replace("}", "") and "Lison" in closing(opus=True)

@@ -88,12 +88,12 @@ def test_timings_of_a_run_are_no_content(hub, folders, tmp_path):
 
 
 def test_card_of_several(tmp_path):
-    first = "---\nlicense: other\ntags:\n- a\nconfigs:\n- config_name: x\n  default: true\ndataset_info:\n- config_name: x\n---\n# X\n\n## Load\n\ntext\n"
-    second = "---\nlicense: mit\ntags:\n- a\n- b\nconfigs:\n- config_name: y\n  default: true\ndataset_info:\n- config_name: y\n---\n# Y\n\n```python\n# no heading\n```\n"
+    first = "---\nlicense: other\ntags:\n- a\nconfigs:\n- config_name: x\n  default: true\ndataset_info:\n- config_name: x\n---\n# X\n\n## Load\n\ntext\n\n## Cite\n\nus\n"
+    second = "---\nlicense: mit\ntags:\n- a\n- b\nconfigs:\n- config_name: y\n  default: true\ndataset_info:\n- config_name: y\n---\n# Y\n\n```python\n# no heading\n```\n\n## Cite\n\nus\n"
     card = compose_cards([first, second])
     assert card == (
         "---\nlicense: other\ntags:\n- a\n- b\nconfigs:\n- config_name: x\n  default: true\n- config_name: y\ndataset_info:\n- config_name: x\n- config_name: y\n---\n"
-        "# X\n\n## Load\n\ntext\n\n# Config `y`\n\n## Y\n\n```python\n# no heading\n```\n"
+        "# X\n\n## Load\n\ntext\n\n## Cite\n\nus\n\n# Config `y`\n\n## Y\n\n```python\n# no heading\n```\n"
     )
     assert compose_cards([first]) == first
 
