@@ -9,9 +9,9 @@ wheel="$(ls "$root"/dist/*.whl)"
 "${PYTHON:-python3}" -m venv "$place/venv"
 # --no-compile: most modules of the dependencies are never imported here, and compiling them all takes longer than these tests
 install() { "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --constraint "$root/constraints.txt" "$@"; }
-run() { (cd "$place/work" && EDOS_WHEEL="$place/venv" HF_HUB_OFFLINE=1 "$place/venv/bin/pytest" -q -p no:cacheprovider "$@"); }
+run() { (cd "$place/here" && EDOS_WHEEL="$place/venv" HF_HUB_OFFLINE=1 "$place/venv/bin/pytest" -q -p no:cacheprovider "$@"); }
 
-mkdir "$place/work"
+mkdir "$place/here"
 cp -r "$root/tests" "$root/docs" "$place"
 install "$wheel" pytest pytest-xdist hypothesis
 # Tests find the sample where the checkout has it: here that is the installed one.
