@@ -72,6 +72,51 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """The labels by kinship, neighbours side by side; each is in one group. Ours, for reports: the papers name none."""
 
+DEFINITIONS: dict[str, str] = {
+    "afraid": "The speaker fears something or someone.",
+    "angry": "The speaker resents a wrong and is strongly displeased with whoever did it.",
+    "annoyed": "The speaker is mildly angry, mostly about a nuisance that goes on.",
+    "anticipating": "The speaker looks forward to something that is to come.",
+    "anxious": "The speaker is nervous and worried, and cannot rest, because the outcome is uncertain.",
+    "apprehensive": "The speaker hesitates, uneasy that something ahead may go badly.",
+    "ashamed": "The speaker thinks badly of himself or herself for something done or failed.",
+    "caring": "The speaker is concerned for somebody's well-being and looks after them.",
+    "confident": "The speaker is sure of succeeding, or of being right.",
+    "content": "The speaker is quietly satisfied with how things are.",
+    "devastated": "The speaker is crushed by a great loss or blow.",
+    "disappointed": "The speaker is let down: what was hoped for did not come.",
+    "disgusted": "The speaker is repelled by something foul, in body or in morals.",
+    "embarrassed": "The speaker feels awkward before others, over a slip or over being looked at.",
+    "excited": "The speaker is eager and stirred up by something good.",
+    "faithful": "The speaker is loyal and keeps a bond or a promise.",
+    "furious": "The speaker is in a rage, beyond plain anger.",
+    "grateful": "The speaker is thankful for something received.",
+    "guilty": "The speaker is sorry for having done wrong, or for the harm that came of it.",
+    "hopeful": "The speaker believes that things may turn out well.",
+    "impressed": "The speaker admires what somebody has done, or what something is like.",
+    "jealous": "The speaker wants what another has, or fears to lose somebody to another.",
+    "joyful": "The speaker is very happy, and it shows.",
+    "lonely": "The speaker misses company and feels alone.",
+    "nostalgic": "The speaker thinks back with longing to times that are gone.",
+    "prepared": "The speaker is ready for what is to come, having made the arrangements.",
+    "proud": "The speaker takes pleasure in an achievement, whether their own or that of someone close.",
+    "sad": "The speaker is unhappy, often over something lost.",
+    "sentimental": "The speaker is moved by tender feelings for a person, a keepsake or a memory.",
+    "surprised": "The speaker meets something unexpected, good or bad.",
+    "terrified": "The speaker is in extreme fear.",
+    "trusting": "The speaker relies on somebody's honesty or ability without a doubt.",
+    "agreeing": "The speaker says that the other is right, or thinks the same.",
+    "acknowledging": "The speaker shows that the other was heard and understood, without taking sides.",
+    "encouraging": "The speaker gives the other heart to go on or to try.",
+    "consoling": "The speaker comforts the other, so that it may hurt less.",
+    "sympathizing": "The speaker is sorry for what happened to the other, and says so.",
+    "suggesting": "The speaker proposes what the other, or both, might do.",
+    "questioning": "The speaker asks to learn more.",
+    "wishing": "The speaker wishes the other well, as in greetings, congratulations and farewells.",
+    "neutral": "The turn shows none of the 32 emotions and none of the 8 intents.",
+}
+"""Label name → what it means, in a sentence; in the order of the ids. Ours: the papers define none."""
+
 LABEL_IDS: dict[str, int] = {name: index for index, name in enumerate(LABELS)}
 """Name to id, 0 to 40."""
 

@@ -1,8 +1,10 @@
 """The 41 labels: a published bug of this family of data sets is two swapped ids."""
 
+import re
+
 import pytest
 
-from edos_dataset.labels import EMOTIONS, GROUPS, INTENTS, LABEL_IDS, LABELS, NEUTRAL, parse_label
+from edos_dataset.labels import DEFINITIONS, EMOTIONS, GROUPS, INTENTS, LABEL_IDS, LABELS, NEUTRAL, parse_label
 
 PINNED = """
 0 afraid 1 angry 2 annoyed 3 anticipating 4 anxious 5 apprehensive 6 ashamed 7 caring 8 confident 9 content 10 devastated 11 disappointed 12 disgusted
@@ -27,6 +29,11 @@ def test_groups():
 
 def test_every_label_is_in_one_group_of_kin():
     assert sorted(label for group in GROUPS.values() for label in group) == sorted(LABELS)
+
+
+def test_every_label_has_a_definition_of_its_own():
+    assert tuple(DEFINITIONS) == LABELS
+    assert all(re.fullmatch(r"The [^.]+\.", text) for text in DEFINITIONS.values()) and len(set(DEFINITIONS.values())) == 41
 
 
 @pytest.mark.parametrize(("text", "number"), [("Afraid", 0), ("  JOYFUL\n", 22), ("Neutral ", 40)])

@@ -1,8 +1,6 @@
 """Labels for a pasted dialogue: every turn with its probabilities, its group and the seed dialogues that are near."""
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, get_args
 
@@ -19,8 +17,6 @@ MODELS: tuple[Model, ...] = get_args(Model)
 """Models to choose from, by the names that `load_labeler` knows."""
 
 GROUPS = ("emotion", "intent", "neutral")
-DEFINITIONS: dict[str, str] = json.loads(Path(__file__).with_name("definitions.json").read_text(encoding="utf-8"))
-"""Label name → what it means, in a sentence of ours."""
 
 _BORDERS = np.cumsum([0, len(EMOTIONS), len(INTENTS)])
 _LOCK = Lock()  # one dialogue at a time: the processors are shared, and so is the number of threads

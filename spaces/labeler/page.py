@@ -8,11 +8,11 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from labelling import DEFINITIONS, GROUPS, MODELS, Labelled, LabelledTurn, group_of
+from labelling import GROUPS, MODELS, Labelled, LabelledTurn, group_of
 from seeds import Neighbour
 
+from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
 from edos_dataset.labels import GROUPS as KINSHIP
-from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.publishing.model_cards import MISSING, interval, percent
 
 TOP = 8

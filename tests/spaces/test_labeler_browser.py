@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from edos_dataset.labels import DEFINITIONS
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
-from labelling import DEFINITIONS, as_json, label_text
+from labelling import as_json, label_text
 from paste import MAX_TURNS
 
 pytest.importorskip("gradio", reason='needs gradio: pip install "edos-dataset[space]"')
