@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Install the built wheel as a user does, into a fresh environment outside this checkout, and test it there: first bare, then with the extra `offline`.
 set -euo pipefail
+# Only the installed package may be found, and what is imported once need not be compiled again by every process.
+unset PYTHONPATH PYTHONDONTWRITEBYTECODE
 root="$(cd "$(dirname "$0")/.." && pwd)"
 place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
