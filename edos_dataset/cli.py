@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from edos_dataset import __version__
 from edos_dataset.augmentation.cli import audit, extend
@@ -72,7 +73,7 @@ def _explained(
 
 
 def _fail(message: str) -> None:
-    Console(stderr=True).print(f"[bold red]error[/bold red] {message}", highlight=False, soft_wrap=True, markup=True)
+    Console(stderr=True).print(f"[bold red]error[/bold red] {escape(message)}", highlight=False, soft_wrap=True, markup=True)
     raise typer.Exit(FAILED)
 
 

@@ -179,6 +179,10 @@ def _imports(source: bytes, parent: str) -> list[str]:
 
 
 def _source_file(module: str) -> Path | None:
+    parent = module.rpartition(".")[0]
+    owner = _source_file(parent) if parent else None
+    if owner is not None and owner.name != "__init__.py":  # a name in a module: to say so, find_spec would import it, and with it perhaps torch
+        return None
     if module == "__main__":  # has no spec when it is a script
         origin = getattr(sys.modules[module], "__file__", None)
     else:

@@ -84,6 +84,14 @@ def test_code_hash_follows_imports(package):
     assert package(unused="x = 2") == after
 
 
+def test_code_hash_imports_nothing(package):
+    """What a stage imports only when it runs, such as torch, must not be paid for by hashing."""
+    stage = "def use():\n    from toypack.lazy import x"
+    before = package(stage=stage, lazy="x = 1")
+    assert "toypack.lazy" not in sys.modules
+    assert package(stage=stage, lazy="x = 2") != before
+
+
 def test_code_hash_of_another_package_follows_ours(package, monkeypatch):
     before = package(stage=STAGE.format(imports=""))
     import edos_dataset.pipeline as pipeline

