@@ -14,7 +14,7 @@ from edos_dataset.publishing.card_texts import closing
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.publishing.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.publishing.pictures import LABEL_PICTURE, label_order
-from edos_dataset.publishing.single import size_category
+from edos_dataset.publishing.single import TEXT_LICENCE, size_category
 from edos_dataset.schema import CONFIGS, SPLITS, features
 
 __all__ = ["Origin", "dataset_card", "label_table", "model_table"]
@@ -103,7 +103,7 @@ def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
 
 
 def _summary(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> str:
-    largest = max(configs, key=lambda written: written.total_rows, default=None)
+    largest = max(reversed(configs), key=lambda written: written.total_rows, default=None)  # of equal ones the last: the labelled are part of `os`
     if largest is None:
         return "No dialogues."
     sizes = f"{largest.total_rows:,} dialogues with {largest.total_turns:,} turns from {largest.documents:,} subtitle files (config `{largest.config}`)"
@@ -118,7 +118,7 @@ def _metadata(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
     return {
         "language": [language],
         "license": "other",
-        "license_name": "subtitle-text-is-copyrighted",
+        "license_name": TEXT_LICENCE,
         "pretty_name": "EDOS",
         "size_categories": [size_category(configs[0].total_rows if configs else 0)],
         "task_categories": [*(["text-classification"] if labelled else []), "text-generation"],
