@@ -1,7 +1,7 @@
 """From folders to one release; several data sets become one, their files side by side under a card whose YAML names all of their configs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -77,13 +77,23 @@ def compose_cards(cards: Sequence[str]) -> str:
         new = "\n\n".join(section for section in _sections(body) if section not in said)
         said |= set(_sections(body))
         sections.append(f"# Config {' and '.join(f'`{name}`' for name in configs)}\n\n" + _demoted(new))
-    yaml_text = yaml.safe_dump(header, sort_keys=False, allow_unicode=True)
-    return f"---\n{yaml_text}---\n" + "\n\n".join(sections) + "\n"
+    return _joined(header, "\n\n".join(sections) + "\n")
 
 
 def _parts(card: str) -> tuple[dict[str, Any], str]:
     _, header, body = card.split("---\n", 2)
     return yaml.safe_load(header), body
+
+
+def versioned(card: str, version: str) -> str:
+    """Return a card whose configs name a version, which `datasets` shows as `info.version`."""
+    header, body = _parts(card)
+    header["configs"] = [{"config_name": entry["config_name"], "version": version, **entry} | {"version": version} for entry in header["configs"]]
+    return _joined(header, body)
+
+
+def _joined(header: Mapping[str, Any], body: str) -> str:
+    return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n{body}"
 
 
 def _sections(body: str) -> list[str]:

@@ -14,6 +14,7 @@ from huggingface_hub import CommitOperationAdd
 from huggingface_hub.hf_api import RepoFile
 
 from edos_dataset.publishing.changes import ConfigChange, compare, read_rows
+from edos_dataset.publishing.composition import versioned
 from edos_dataset.publishing.croissant import FILE as CROISSANT
 from edos_dataset.publishing.croissant import croissant
 from edos_dataset.publishing.model_release import PLACEHOLDER, sdk_of
@@ -107,7 +108,7 @@ def publish(
 
 def make_plan(release: Release, remote: Remote, version: Version, branch: str = MAIN, say: Callable[[str], None] = lambda _: None) -> Plan:
     """Return what a version would change; nothing is written anywhere. Errors are those of `publish`."""
-    release = _named(release, remote)
+    release = _named(release, remote, version)
     say("asking what is published")
     private = remote.private()
     versions = versions_of(remote.tags()) if private is not None else {}
@@ -138,12 +139,12 @@ def make_plan(release: Release, remote: Remote, version: Version, branch: str = 
     return Plan(release, uploads, _stale(listing, release), head, new_branch, private, previous, changes)
 
 
-def _named(release: Release, remote: Remote) -> Release:
-    """Return a release without what only the repository's history decides, and with a model's card that says under which name it loads."""
+def _named(release: Release, remote: Remote, version: Version) -> Release:
+    """Return a release whose card says which version of a data set it is, or under which name a model loads; without what is made from the history."""
     files = {path: file for path, file in release.files.items() if release.kind != "dataset" or path not in _MADE}
-    if release.kind == "model" and PLACEHOLDER.encode() in files[CARD].content:
-        files[CARD] = ReleaseFile(files[CARD].content.replace(PLACEHOLDER.encode(), remote.repo.encode()))
-    return replace(release, files=files)
+    card = files[CARD].content.decode()
+    card = versioned(card, str(version)) if release.kind == "dataset" else card.replace(PLACEHOLDER, remote.repo)
+    return replace(release, files={**files, CARD: ReleaseFile(card.encode())})
 
 
 def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Callable[[str], None]) -> str:

@@ -40,6 +40,7 @@ def test_two_folders_are_one_data_set(hub, folders, tmp_path, monkeypatch):
     for config, columns in (("edos", features("edos")), ("os", features("os")), ("labels_only", labels_only_features())):
         loaded = load_dataset(str(there), config, cache_dir=str(tmp_path / "cache"))
         assert loaded["train"].features == columns and sum(map(len, loaded.values())) == len(FILMS)
+        assert str(loaded["train"].info.version) == "1.0.0"
     assert load_dataset(str(there), cache_dir=str(tmp_path / "cache"))["train"].features == features("edos")  # the first folder's default stays the default
     # What a user fetched can be published again, and is the same version.
     plan, _ = release(hub, [there])

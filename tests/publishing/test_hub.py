@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from edos_dataset.cli import app
 from edos_dataset.publishing import hub as publishing
 from edos_dataset.publishing.changes import read_rows
-from edos_dataset.publishing.composition import reading
+from edos_dataset.publishing.composition import reading, versioned
 from edos_dataset.publishing.release import held
 from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.publishing.versions import CHANGELOG, Version
@@ -44,12 +44,18 @@ def state(hub):
     return dict(repo.branches), dict(repo.tags)
 
 
+def as_published(folder, path, version=V1):
+    """Return the bytes of a file of the folder as a version has them: the card says which version it is."""
+    found = (folder / path).read_bytes()
+    return versioned(found.decode(), str(version)).encode() if path == "README.md" else found
+
+
 def assert_published(hub, folder, version=V1):
     repo = hub.repos[KEY]
     commit = repo.at(version.tag)
     assert sorted(commit.files) == sorted([".gitattributes", CHANGELOG, "croissant.json", *paths(folder)])
     for path in paths(folder):
-        assert content(hub, commit, path) == (folder / path).read_bytes()
+        assert content(hub, commit, path) == as_published(folder, path, version)
 
 
 def test_first_version(hub, folder):
@@ -170,7 +176,7 @@ def test_dry_run_changes_nothing(hub, folder):
     assert commit is None
     assert sorted(plan.uploads) == sorted([CHANGELOG, "croissant.json", *paths(folder)])
     assert {path: plan.release.files[path].size for path in plan.uploads if path not in (CHANGELOG, "croissant.json")} == {
-        path: (folder / path).stat().st_size for path in paths(folder)
+        path: len(as_published(folder, path)) for path in paths(folder)
     }
     assert not hub.repos
     assert {method for _, method, _ in hub.calls} == {"GET"}
@@ -347,9 +353,9 @@ def test_what_arrived_otherwise_gets_no_tag(hub, folder):
 
     def change(step):
         if step.startswith("uploading"):
-            (folder / "README.md").write_text("---\nlicense: other\n---\nother")
+            (folder / "manifest.json").write_text("{}")
 
-    with pytest.raises(HubError, match=r"not what was sent \(README\.md\), so it got no tag"):
+    with pytest.raises(HubError, match=r"not what was sent \(manifest\.json\), so it got no tag"):
         release(hub, folder, say=change)
     assert state(hub)[1] == {}
 
@@ -377,7 +383,7 @@ def test_command(hub, folder, edos):
     code, told = edos(*arguments, "1.0.0", "--dry-run")
     assert code == 0 and not hub.repos
     for path in paths(folder):
-        assert f"{(folder / path).stat().st_size:,} {path}" in told
+        assert f"{len(as_published(folder, path)):,} {path}" in told
     assert ".run" not in told
     assert "edos 10, os 10 dialogues" in told
     assert "nothing was changed" in told
