@@ -112,7 +112,7 @@ def nest_numbers(values: np.ndarray) -> pa.ListArray:
 
 def write_run(folder: Path, work: Path, dialogues: int) -> float:
     """Write a folder as `edos curate` leaves it; return the seconds of writing the published files."""
-    from edos_dataset.publishing.cards import dataset_card
+    from edos_dataset.publishing.cards.dataset import dataset_card
     from edos_dataset.publishing.layout import write_config
     from edos_dataset.shards import write_shard
 

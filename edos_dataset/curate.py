@@ -18,10 +18,11 @@ from edos_dataset.labeling.annotate import AnnotateDialogues, EncodeTurns, Label
 from edos_dataset.labeling.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.pipeline import CorpusStep, Output, Pipeline, Stage, code_hash, count_units, hash_json
-from edos_dataset.publishing import layout, pictures
-from edos_dataset.publishing.cards import Origin, dataset_card, labelled_config
+from edos_dataset.publishing import layout
+from edos_dataset.publishing.cards import pictures
+from edos_dataset.publishing.cards.dataset import Origin, dataset_card, labelled_config
+from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels
 from edos_dataset.publishing.layout import ConfigFiles, put_in_place, write_config
-from edos_dataset.publishing.pictures import LABEL_PICTURE, draw_labels
 from edos_dataset.publishing.statistics import from_record
 from edos_dataset.recipes import Item, dump_recipe
 from edos_dataset.runs import Progress, Run, pack

@@ -25,7 +25,7 @@ from edos_dataset.inspection import read_manifest
 from edos_dataset.labeling.annotate import EncodeTurns, LabelTurns
 from edos_dataset.pipeline import Output, Stage, count_units
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
-from edos_dataset.publishing.cards import Origin
+from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, SOURCES, write_labels_only
 from edos_dataset.recipes import Item, dump_recipe, load_recipe, parse_recipe
 from edos_dataset.runs import Progress, Run, pack

@@ -25,7 +25,7 @@ from edos_dataset.engines import LocalEngine
 from edos_dataset.labeling.annotate import AnnotateDialogues
 from edos_dataset.phases import Phase, ShardTask, make_shard
 from edos_dataset.pipeline import hash_json
-from edos_dataset.publishing.cards import Origin
+from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.runs import Progress
 from edos_dataset.shards import FolderError, StageCount, digest, locked, read_record, read_shard, replacing, write_shard, write_text
 

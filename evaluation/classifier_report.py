@@ -24,7 +24,7 @@ from classifier_pictures import draw  # noqa: E402
 
 from edos_dataset.labeling.metrics import confusion, evaluate_predictions  # noqa: E402
 from edos_dataset.labels import GROUPS, LABELS  # noqa: E402
-from edos_dataset.publishing.model_cards import calibration, label_table, results_table  # noqa: E402
+from edos_dataset.publishing.cards.model import calibration, label_table, results_table  # noqa: E402
 
 MOST = 12
 """Confusions that are told."""

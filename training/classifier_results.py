@@ -26,7 +26,7 @@ from edos_dataset.labeling.classifier import DialogueClassifier
 from edos_dataset.labeling.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.heads import Floats
 from edos_dataset.labeling.metrics import evaluate_predictions, fit_temperature, softmax
-from edos_dataset.publishing.model_cards import render_model_card, widget_examples
+from edos_dataset.publishing.cards.model import render_model_card, widget_examples
 from edos_dataset.shards import digest
 
 DEFAULT_ON_HUB = f"sentence-transformers/{DEFAULT_MODEL}"

@@ -22,7 +22,7 @@ from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.metrics import softmax
 from edos_dataset.labeling.packed import pack, unpack
-from edos_dataset.publishing.model_cards import render_model_card
+from edos_dataset.publishing.cards.model import render_model_card
 
 
 def main() -> None:

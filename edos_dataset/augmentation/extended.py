@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.card_texts import closing
+from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.single import front_matter, loading, read_single, write_single
 from edos_dataset.schema import SPLITS, features, list_of
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from edos_dataset.publishing.card_tables import label_table, model_table
-from edos_dataset.publishing.card_texts import closing
+from edos_dataset.publishing.cards.tables import label_table, model_table
+from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.layout import ROW_GROUP, ConfigFiles, put_in_place
 from edos_dataset.publishing.single import front_matter, loading
 from edos_dataset.schema import SPLITS, features, list_of, nest, published, unnest

@@ -5,7 +5,7 @@ import shutil
 
 import pyarrow as pa
 
-from edos_dataset.publishing.cards import dataset_card
+from edos_dataset.publishing.cards.dataset import dataset_card
 from edos_dataset.publishing.layout import split_of, write_config
 from edos_dataset.publishing.remote import Remote
 from edos_dataset.publishing.versions import Version

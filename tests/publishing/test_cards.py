@@ -12,9 +12,9 @@ from huggingface_hub import DatasetCardData
 from published_folder import TOKENS, films_of, publish
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing import paper_figures as papers
-from edos_dataset.publishing.card_texts import COLUMNS, closing
-from edos_dataset.publishing.cards import Origin, dataset_card
+from edos_dataset.publishing.cards import paper_figures as papers
+from edos_dataset.publishing.cards.dataset import Origin, dataset_card
+from edos_dataset.publishing.cards.texts import COLUMNS, closing
 from edos_dataset.schema import CONFIGS, features
 
 FILMS = [*films_of("train", 5), *films_of("test", 2)]

@@ -7,8 +7,8 @@ import pytest
 from published_folder import films_of, write_shards
 
 from edos_dataset import curate
-from edos_dataset.publishing.cards import Origin
-from edos_dataset.publishing.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
+from edos_dataset.publishing.cards.dataset import Origin
+from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
 from edos_dataset.schema import CONFIGS
 
 FILMS = [*films_of("train", 4), *films_of("test", 1)]

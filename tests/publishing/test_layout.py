@@ -11,7 +11,7 @@ from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import layout
-from edos_dataset.publishing.cards import dataset_card
+from edos_dataset.publishing.cards.dataset import dataset_card
 from edos_dataset.publishing.layout import put_in_place, split_of, write_config
 from edos_dataset.schema import CONFIGS, SPLITS, features
 

@@ -7,7 +7,7 @@ from huggingface_hub import ModelCardData
 
 from edos_dataset.labeling.metrics import evaluate_predictions
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.model_cards import label_table, render_model_card, widget_examples
+from edos_dataset.publishing.cards.model import label_table, render_model_card, widget_examples
 
 RECORD = {
     "name": "dialogue-minilm",

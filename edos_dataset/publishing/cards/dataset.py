@@ -8,16 +8,13 @@ import yaml
 
 from edos_dataset import __version__
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing import card_tables as tables
-from edos_dataset.publishing.card_tables import label_table, model_table
-from edos_dataset.publishing.card_texts import closing
+from edos_dataset.publishing.cards import tables
+from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
+from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
+from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.layout import ConfigFiles
-from edos_dataset.publishing.paper_figures import BY_LABEL, EDOS_PAPER
-from edos_dataset.publishing.pictures import LABEL_PICTURE, label_order
 from edos_dataset.publishing.single import TEXT_LICENCE, size_category
 from edos_dataset.schema import CONFIGS, SPLITS, features
-
-__all__ = ["Origin", "dataset_card", "label_table", "model_table"]
 
 Records = Mapping[str, Mapping[str, Any]]
 
@@ -86,7 +83,7 @@ def dataset_card(
         "What is in it": _contents(order),
         "Labels": _labels(labelled, picture) if labelled else "",
         "Where it comes from": _origin(order, origin),
-        "The labelling models": f"{model_table(models)}\n\n{tables.making_list(models)}" if models else "",
+        "The labelling models": f"{tables.model_table(models)}\n\n{tables.making_list(models)}" if models else "",
         "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}" if segmenters else "",
         "From file to dialogue": tables.stage_table(stages),
     }
@@ -205,7 +202,7 @@ def _labels(written: ConfigFiles, picture: bool) -> str:
     image = f"![{alt}]({LABEL_PICTURE})\n\n" if picture else ""
     return (
         f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a dialogue is counted under the label of its "
-        f"first turn.\n\n{label_table(written)}\n\nTurns labelled: {sources}. How sure the model is:\n\n{tables.confidence_table(written)}"
+        f"first turn.\n\n{tables.label_table(written)}\n\nTurns labelled: {sources}. How sure the model is:\n\n{tables.confidence_table(written)}"
     )
 
 

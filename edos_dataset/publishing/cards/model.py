@@ -8,7 +8,7 @@ import yaml
 from huggingface_hub import EvalResult, ModelCardData
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.card_texts import EDOS_BIBTEX
+from edos_dataset.publishing.cards.texts import EDOS_BIBTEX
 
 if TYPE_CHECKING:
     from edos_dataset.labeling.heads import Floats

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing import paper_figures as papers
-from edos_dataset.publishing.card_texts import COLUMNS
+from edos_dataset.publishing.cards import paper_figures as papers
+from edos_dataset.publishing.cards.model import MISSING, table
+from edos_dataset.publishing.cards.pictures import label_order
+from edos_dataset.publishing.cards.texts import COLUMNS
 from edos_dataset.publishing.layout import ConfigFiles
-from edos_dataset.publishing.model_cards import MISSING, table
-from edos_dataset.publishing.pictures import label_order
 from edos_dataset.publishing.statistics import CONFIDENCE_BINS, UNKNOWN, Statistics
 from edos_dataset.schema import SPLITS
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
-from edos_dataset.publishing.paper_figures import BY_LABEL, EDOS_PAPER
+from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.shards import replacing
 
 LABEL_PICTURE = "label_distribution.png"
