@@ -26,8 +26,8 @@ from edos_dataset.recipes import override
 from edos_dataset.sources.inventory import find_films
 
 if __name__ == "__main__":
-    out, workers, *sources = sys.argv[1:]
-    pipeline = override(subtitles_to_edos(), ["select.top=60", "cap.limit=2"])
+    out, workers, models, *sources = sys.argv[1:]
+    pipeline = override(subtitles_to_edos(*models.split()), ["select.top=60", "cap.limit=2"])
     curate(find_films([Path(source) for source in sources], "en"), Path(out), pipeline, workers=int(workers), shard_sentences=150, keep_rejects=True)
 """
 
@@ -42,14 +42,17 @@ def script(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def uninterrupted(script, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "whole"
+    return whole_run(script, tmp_path_factory.mktemp("runs") / "whole")
+
+
+def whole_run(script, out, models=""):
     began = time.monotonic()
-    subprocess.run(command(script, out, 1, SOURCES), check=True, env=environment())
+    subprocess.run(command(script, out, 1, SOURCES, models), check=True, env=environment())
     return out, time.monotonic() - began
 
 
-def command(script, out, workers, sources):
-    return [sys.executable, str(script), str(out), str(workers), *map(str, sources)]
+def command(script, out, workers, sources, models=""):
+    return [sys.executable, str(script), str(out), str(workers), models, *map(str, sources)]
 
 
 def environment():
@@ -64,13 +67,15 @@ def published(out):
     return files, stages, manifest["configs"], manifest["quarantined"], manifest["fingerprint"]
 
 
-def test_ten_kills(script, uninterrupted, tmp_path):
-    whole, seconds = uninterrupted
+@pytest.mark.parametrize(("models", "kills"), [("fast fast", 8), ("", 2)], ids=["fast", "default"])
+def test_ten_kills(request, script, tmp_path, models, kills):
+    """Most of them with labels that load at once: the stages and the moments are the same, and the default models take seconds to load at every start."""
+    whole, seconds = whole_run(script, tmp_path / "whole", models) if models else request.getfixturevalue("uninterrupted")
     out = tmp_path / "killed"
     moments = random.Random(os.environ.get("EDOS_TEST_SEED", time.time_ns()))
     killed = []
-    while len(killed) < 10:
-        process = subprocess.Popen(command(script, out, 2, SOURCES), env=environment(), start_new_session=True)
+    while len(killed) < kills:
+        process = subprocess.Popen(command(script, out, 2, SOURCES, models), env=environment(), start_new_session=True)
         wait = moments.uniform(0.2, seconds)
         try:
             process.wait(wait)
@@ -84,7 +89,7 @@ def test_ten_kills(script, uninterrupted, tmp_path):
             (out / ".run" / "published.json").unlink()  # finished before the moment came: go on from half of it
             for path in sorted((out / ".run").glob("*-*/*.json"))[::2]:
                 path.unlink()
-    subprocess.run(command(script, out, 2, SOURCES), check=True, env=environment())
+    subprocess.run(command(script, out, 2, SOURCES, models), check=True, env=environment())
     assert published(out) == published(whole), f"killed after {killed} s"
     assert not list(out.rglob("*.tmp"))
 
