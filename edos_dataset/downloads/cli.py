@@ -22,7 +22,7 @@ def download(
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     changed: Annotated[bool, typer.Option("--changed", help="Take files that differ from those fetched before.")] = False,
 ) -> None:
-    """Fetch a public source, or, without a name, list them with their sizes and licences.
+    """Fetch a public source, or, without a name, list them with their licences.
 
     Address, size, licence and free disk space are shown, and you are asked, before a byte moves. Stopped or cut off, the same command goes on where it was.
     What came is verified by checksum where one is stated, and recorded in `downloads.json` of the folder, by which later downloads are compared.
