@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,10 @@ import typer
 if TYPE_CHECKING:
     from edos_dataset.publishing.hub import Plan
     from edos_dataset.publishing.versions import Version
+
+_TEXT_IS_PUBLIC = """\
+the text of subtitles goes into a repository that everybody may read, unless it is private already; --private makes a new one private, `edos labels-only` \
+leaves the text out"""
 
 
 def publish(
@@ -51,33 +56,40 @@ def publish(
     folders = [unpack(folder.name) if not folder.exists() and str(folder) in SHIPPED else folder for folder in folders]
     with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
         say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
+        if not private and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
+            show.terminal(stderr=True).print(f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}", soft_wrap=True, highlight=False)
         remote = Remote(repo, token, kind=release.kind)
         plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
-    public = not private and not plan.private
-    if public and plan.published is None and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
-        told = "the text of subtitles goes into a repository that everybody may read; --private keeps it back, `edos labels-only` leaves it out"
-        show.terminal(stderr=True).print(f"[yellow]note[/yellow] {told}", soft_wrap=True, highlight=False)
-    uploads = {path: plan.release.files[path].size for path in plan.uploads}
     if as_json:
-        report: dict[str, Any] = {"repo": repo, "kind": release.kind, "version": str(chosen), "commit": commit, "already_published": plan.published is not None}
-        report |= {"uploads": uploads, "deletions": list(plan.deletions), "previous": str(plan.previous) if plan.previous else None}
-        typer.echo(json.dumps({**report, "changes": [asdict(change) for change in plan.changes]}, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps({"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}, indent=1, ensure_ascii=False))
         return
     terminal = show.terminal()
-    if plan.published:
-        terminal.print(f"{chosen.tag} is already published with this content: {remote.url} at {plan.published}", soft_wrap=True, highlight=False)
-        return
-    for path, size in uploads.items():
-        terminal.print(f"{size:>15,} {path}", highlight=False, markup=False, soft_wrap=True)
-    for path in plan.deletions:
-        terminal.print(f"{'delete':>15} {path}", highlight=False, markup=False, soft_wrap=True)
-    terminal.print(_summary(plan, chosen), highlight=False, markup=False, soft_wrap=True)
-    if commit is None:
-        terminal.print("nothing was changed (--dry-run)")
-        return
-    terminal.print(f"{remote.url} has {chosen.tag} at {commit}", soft_wrap=True, highlight=False)
-    if release.kind != "space":
+    for line in _lines(plan, chosen, remote.url, commit):
+        terminal.print(line, highlight=False, markup=False, soft_wrap=True)
+    if commit is not None and plan.published is None and release.kind != "space":
         terminal.print(_use(release.kind, repo, chosen), style="green", soft_wrap=True, markup=False)
+
+
+def _report(plan: "Plan") -> dict[str, Any]:
+    """Return what `--json` says of a plan."""
+    return {
+        "kind": plan.release.kind,
+        "already_published": plan.published is not None,
+        "uploads": {path: plan.release.files[path].size for path in plan.uploads},
+        "deletions": list(plan.deletions),
+        "previous": str(plan.previous) if plan.previous else None,
+        "changes": [asdict(change) for change in plan.changes],
+    }
+
+
+def _lines(plan: "Plan", version: "Version", url: str, commit: str | None) -> Iterator[str]:
+    if plan.published:
+        yield f"{version.tag} is already published with this content: {url} at {plan.published}"
+        return
+    yield from (f"{plan.release.files[path].size:>15,} {path}" for path in plan.uploads)
+    yield from (f"{'delete':>15} {path}" for path in plan.deletions)
+    yield _summary(plan, version)
+    yield "nothing was changed (--dry-run)" if commit is None else f"{url} has {version.tag} at {commit}"
 
 
 def _use(kind: str, repo: str, version: "Version") -> str:
