@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
+# Many tests start processes, which without compiled modules take twice as long to start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test lint space wheel wheel-test install clean
 
 demo: install
@@ -15,7 +18,7 @@ demo: install
 	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'from datasets import load_dataset; print(load_dataset("edos", split="train")[0])'"'"
 
 test: install lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: install
 	$(BIN)/ruff check .
