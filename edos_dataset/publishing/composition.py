@@ -1,13 +1,12 @@
 """From folders to one release; several data sets become one, their files side by side under a card whose YAML names all of their configs."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from edos_dataset.publishing.front_matter import join_card, split_card
 from edos_dataset.publishing.model_release import read_model, read_space
 from edos_dataset.publishing.release import CARD, Release, ReleaseFile, held, read_data
 from edos_dataset.shards import FolderError
@@ -63,7 +62,7 @@ def compose_cards(cards: Sequence[str]) -> str:
 
     What several of them say in the same words stands there once, in the first.
     """
-    heads, bodies = zip(*map(_parts, cards), strict=True)
+    heads, bodies = zip(*map(split_card, cards), strict=True)
     header = dict(heads[0])
     for head in heads[1:]:
         for key in ("tags", "task_categories", "task_ids", "language", "annotations_creators", "language_creators"):
@@ -77,23 +76,14 @@ def compose_cards(cards: Sequence[str]) -> str:
         new = "\n\n".join(section for section in _sections(body) if section not in said)
         said |= set(_sections(body))
         sections.append(f"# Config {' and '.join(f'`{name}`' for name in configs)}\n\n" + _demoted(new))
-    return _joined(header, "\n\n".join(sections) + "\n")
-
-
-def _parts(card: str) -> tuple[dict[str, Any], str]:
-    _, header, body = card.split("---\n", 2)
-    return yaml.safe_load(header), body
+    return join_card(header, "\n\n".join(sections) + "\n")
 
 
 def versioned(card: str, version: str) -> str:
     """Return a card whose configs name a version, which `datasets` shows as `info.version`."""
-    header, body = _parts(card)
-    header["configs"] = [{"config_name": entry["config_name"], "version": version, **entry} | {"version": version} for entry in header["configs"]]
-    return _joined(header, body)
-
-
-def _joined(header: Mapping[str, Any], body: str) -> str:
-    return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n{body}"
+    header, body = split_card(card)
+    header["configs"] = [entry | {"version": version} for entry in header["configs"]]
+    return join_card(header, body)
 
 
 def _sections(body: str) -> list[str]:

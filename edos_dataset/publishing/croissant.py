@@ -9,9 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-import yaml
-
 from edos_dataset.publishing.croissant_columns import Json, enumeration, field_of, label_sets
+from edos_dataset.publishing.front_matter import split_card
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -43,7 +42,7 @@ _CONTEXT: Json = {
 
 
 class FileFacts(Protocol):
-    """What is known of a file: `publishing.release.LocalFile` says it."""
+    """What is known of a file: `publishing.release.ReleaseFile` says it."""
 
     @property
     def size(self) -> int:
@@ -71,7 +70,7 @@ def croissant(name: str, url: str, version: str, card: str, files: Mapping[str, 
     Raises:
         ValueError: the card's YAML names no features for a config, or a type that has no counterpart in Croissant.
     """
-    head, body = _parts(card)
+    head, body = split_card(card)
     columns = {config: _features(head, config) for config in configs}
     labels = label_sets(columns)
     paths = sorted({path for of_config in configs.values() for path in of_config})
@@ -100,15 +99,6 @@ def croissant(name: str, url: str, version: str, card: str, files: Mapping[str, 
     }
     stated = {key: value for key, value in facts.items() if value is not None}
     return json.dumps({"@context": _CONTEXT, "@type": "sc:Dataset", **stated}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _parts(card: str) -> tuple[Json, str]:
-    try:
-        _, head, body = card.split("---\n", 2)
-        found = yaml.safe_load(head)
-    except (ValueError, yaml.YAMLError) as error:
-        raise ValueError(f"the card has no YAML between two lines of dashes at its head ({error}), so it says nothing of the columns") from error
-    return found, body
 
 
 def _features(head: Json, config: str) -> "Features":

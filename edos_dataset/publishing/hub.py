@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd
 from huggingface_hub.hf_api import RepoFile
 
+from edos_dataset.publishing.cards.model import PLACEHOLDER
 from edos_dataset.publishing.changes import ConfigChange, compare, read_rows
 from edos_dataset.publishing.composition import versioned
 from edos_dataset.publishing.croissant import FILE as CROISSANT
 from edos_dataset.publishing.croissant import croissant
-from edos_dataset.publishing.model_release import PLACEHOLDER, sdk_of
+from edos_dataset.publishing.model_release import sdk_of
 from edos_dataset.publishing.release import CARD, COUNTS, DATA, Release, ReleaseFile, configs_of
 from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.publishing.versions import CHANGELOG, Version, changelog, check_step, versions_of

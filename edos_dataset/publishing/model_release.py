@@ -4,15 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import yaml
 from safetensors import SafetensorError, safe_open
 
+from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.publishing.release import CARD, Release, ReleaseFile, files_of
 from edos_dataset.shards import FolderError
 
 CONFIG = "config.json"
-PLACEHOLDER = "FOLDER OR HUB NAME"
-"""What stands in a model's card for the name by which it loads, until it has one."""
 
 _NOT_PUBLISHED = ("tensorboard/", "checkpoints/", "__pycache__/")
 _NOT_PUBLISHED_SUFFIXES = (".npz", ".pyc", ".pt", ".bin", ".pkl")  # predictions of single texts, and formats that run code when they are loaded
@@ -63,7 +61,7 @@ def read_space(folder: Path) -> Release | None:
 
 def sdk_of(release: Release) -> str | None:
     """Return what a Space runs on, such as "gradio"; None for another release."""
-    return str(yaml.safe_load(release.files[CARD].content.decode().split("---\n", 2)[1])["sdk"]) if release.kind == "space" else None
+    return str(split_card(release.files[CARD].content.decode())[0]["sdk"]) if release.kind == "space" else None
 
 
 def card_metadata(folder: Path, files: dict[str, ReleaseFile], why: str) -> dict[str, Any]:
@@ -75,12 +73,9 @@ def card_metadata(folder: Path, files: dict[str, ReleaseFile], why: str) -> dict
     if CARD not in files:
         raise FolderError(f"{folder} has no {CARD}: {why}")
     try:
-        head = yaml.safe_load(files[CARD].content.decode().split("---\n", 2)[1])
-        if isinstance(head, dict):
-            return head
-    except (IndexError, UnicodeDecodeError, yaml.YAMLError):
-        pass
-    raise FolderError(f"{folder / CARD} has no YAML between two lines of --- at its head: {why}")
+        return split_card(files[CARD].content.decode())[0]
+    except ValueError as error:  # bytes that are no UTF-8, too
+        raise FolderError(f"{folder / CARD}: {error}; {why}") from error
 
 
 def _published(folder: Path) -> dict[str, ReleaseFile]:

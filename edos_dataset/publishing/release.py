@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 from filelock import FileLock, Timeout
 
+from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.publishing.remote import Kind
 from edos_dataset.shards import FolderError, digest
 
@@ -137,9 +137,9 @@ def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[st
         FolderError: there is no such YAML, a pattern meets no file, or no config names a data file.
     """
     try:
-        entries = yaml.safe_load(card.split("---\n", 2)[1])["configs"]
+        entries = split_card(card)[0]["configs"]
         patterns = [(entry["config_name"], data["split"], glob) for entry in entries for data in entry["data_files"] for glob in _globs(data["path"])]
-    except (IndexError, KeyError, TypeError, yaml.YAMLError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise FolderError(f"{where}: the YAML at the head of {CARD} names no configs with data_files ({error!r}); without, nothing loads") from error
     found: dict[str, dict[str, str]] = {}
     for config, split, pattern in patterns:
@@ -193,7 +193,7 @@ def _without_timings(file: ReleaseFile) -> ReleaseFile:
 
 
 def _infos(card: str) -> list[dict[str, Any]]:
-    infos = yaml.safe_load(card.split("---\n", 2)[1]).get("dataset_info") or []
+    infos = split_card(card)[0].get("dataset_info") or []
     return infos if isinstance(infos, list) else [infos]
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
+from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import put_in_place
 from edos_dataset.schema import SPLITS
 from edos_dataset.shards import FolderError, write_shard, write_text
@@ -108,7 +108,7 @@ def front_matter(
         "configs": [{"config_name": config, "data_files": [{"split": split, "path": f"{config}/{split}-*"} for split in splits], "default": True}],
         "dataset_info": [{"config_name": config, "features": columns._to_yaml_list()}],
     }
-    return f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---"
+    return join_card(metadata).removesuffix("\n")
 
 
 def loading(config: str) -> str:

@@ -11,9 +11,8 @@ from published_folder import V1, V11, content, remote
 from safetensors.numpy import load_file, save_file
 
 from edos_dataset.publishing import hub as publishing
-from edos_dataset.publishing.cards.model import render_model_card
+from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
 from edos_dataset.publishing.composition import reading
-from edos_dataset.publishing.model_release import PLACEHOLDER
 from edos_dataset.publishing.remote import HubError, Remote
 from edos_dataset.shards import FolderError
 

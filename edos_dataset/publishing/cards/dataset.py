@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from edos_dataset import __version__
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import tables
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
 from edos_dataset.publishing.cards.texts import closing
+from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.publishing.single import TEXT_LICENCE, size_category
 from edos_dataset.schema import CONFIGS, SPLITS, features
@@ -87,10 +86,10 @@ def dataset_card(
         "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}" if segmenters else "",
         "From file to dialogue": tables.stage_table(stages),
     }
-    header = yaml.safe_dump(_metadata(loadable, language), sort_keys=False, allow_unicode=True)
     body = "".join(f"\n\n## {heading}\n\n{text}" for heading, text in sections.items() if text)
     last = closing(any("opus" in written.kinds for written in configs))
-    return f"---\n{header}---\n\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n\n{last}\n"
+    text = f"\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n\n{last}\n"
+    return join_card(_metadata(loadable, language), text)
 
 
 def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:

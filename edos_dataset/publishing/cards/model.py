@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 MISSING = "not stated"
+PLACEHOLDER = "FOLDER OR HUB NAME"
+"""What stands in the card for the name by which the model loads, until it is published under one."""
 WATTS = 100.0
 """Power of the machine where a record does not state it: a desktop processor at work, with all around it."""
 GRAMS_PER_KWH = 436.0
@@ -190,7 +192,7 @@ def _load(record: Row) -> str:
     if record.get("library", "transformers") != "transformers":
         return "`edos label INPUT.jsonl --model FOLDER --out OUT.jsonl`, or `load_labeler(FOLDER)` of `edos_dataset.labeling.labelers`."
     own = record.get("architecture", "dialogue") != "plain"
-    call = f'classify = pipeline("text-classification", model="FOLDER OR HUB NAME"{", trust_remote_code=True" if own else ""}, top_k=3)'
+    call = f'classify = pipeline("text-classification", model="{PLACEHOLDER}"{", trust_remote_code=True" if own else ""}, top_k=3)'
     dialogue = 'classify(["I lost my job.", "Oh no, what happened?"])  # a list of turns is a dialogue, oldest first\n'
     dialogue = dialogue if own and record["task"] == "dialogue" else ""
     return f'```python\nfrom transformers import pipeline\n\n{call}\nclassify("I lost my job.")\n{dialogue}```'
