@@ -1,4 +1,5 @@
-"""Check what was built: the wheel holds the whole package, byte for byte, and nothing else; the sdist holds what building and testing need.
+"""Check what was built: the wheel holds the whole package, byte for byte, and nothing else; the sdist holds what
+building and testing need.
 
     python .ci/check_dist.py DIST
 
@@ -20,14 +21,25 @@ REQUIRED = (
     "py.typed",
     "sample/truth.json",
     "loading_scripts/edos_run.py",
-    "labeling/weights/dialogue-minilm/packed.safetensors",
-    "segmentation/weights/net/net.safetensors",
+    "labeling/models/weights/dialogue-minilm/packed.safetensors",
+    "segmentation/turns/weights/net/net.safetensors",
     "crowd/spellings.yaml",
     "augmentation/audit_page.html",
 )
 """Files without which the package is broken, whatever the checkout holds."""
 
-IN_SDIST = ("pyproject.toml", "constraints.txt", "Makefile", "README.md", "CHANGELOG.md", "LICENSE", "docs/", "tests/", "training/", f"{PACKAGE}/")
+IN_SDIST = (
+    "pyproject.toml",
+    "constraints.txt",
+    "Makefile",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "docs/",
+    "tests/",
+    "training/",
+    f"{PACKAGE}/",
+)
 LARGEST = 100 * 2**20
 """Bytes; the index that wheels go to takes no larger file."""
 
@@ -48,8 +60,14 @@ def wheel_faults(wheel: Path, expected: Mapping[str, bytes]) -> list[str]:
         held = {name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name}
     needed = {f"{PACKAGE}/{name}" for name in REQUIRED} | set(expected)
     faults = [f"{wheel.name} lacks {name}" for name in sorted(needed - set(held))]
-    faults += [f"{wheel.name} holds {name}, which is no file of the package" for name in sorted(set(held) - set(expected))]
-    faults += [f"{wheel.name} holds another {name} than the checkout" for name in sorted(set(held) & set(expected)) if held[name] != expected[name]]
+    faults += [
+        f"{wheel.name} holds {name}, which is no file of the package" for name in sorted(set(held) - set(expected))
+    ]
+    faults += [
+        f"{wheel.name} holds another {name} than the checkout"
+        for name in sorted(set(held) & set(expected))
+        if held[name] != expected[name]
+    ]
     return faults
 
 
@@ -58,9 +76,15 @@ def sdist_faults(sdist: Path) -> list[str]:
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     faults = [
-        f"{sdist.name} lacks {wanted}" for wanted in IN_SDIST if not any(name == wanted or (wanted[-1] == "/" and name.startswith(wanted)) for name in names)
+        f"{sdist.name} lacks {wanted}"
+        for wanted in IN_SDIST
+        if not any(name == wanted or (wanted[-1] == "/" and name.startswith(wanted)) for name in names)
     ]
-    return faults + [f"{sdist.name} holds {name}, a by-product" for name in names if "__pycache__" in name or name.startswith((".venv", "build/", "dist/"))]
+    return faults + [
+        f"{sdist.name} holds {name}, a by-product"
+        for name in names
+        if "__pycache__" in name or name.startswith((".venv", "build/", "dist/"))
+    ]
 
 
 def main(arguments: list[str]) -> None:
@@ -70,12 +94,21 @@ def main(arguments: list[str]) -> None:
     dist = Path(arguments[0])
     wheels, sdists = sorted(dist.glob("*.whl")), sorted(dist.glob("*.tar.gz"))
     if len(wheels) != 1 or len(sdists) != 1:
-        sys.exit(f"{dist} must hold one wheel and one sdist, it holds {len(wheels)} and {len(sdists)}: empty it and build again")
+        sys.exit(
+            f"{dist} must hold one wheel and one sdist, it holds {len(wheels)} and {len(sdists)}: empty it and build "
+            "again"
+        )
     faults = wheel_faults(wheels[0], package_files(ROOT)) + sdist_faults(sdists[0])
-    faults += [f"{path.name} has {path.stat().st_size:,} bytes, more than {LARGEST:,}" for path in (*wheels, *sdists) if path.stat().st_size > LARGEST]
+    faults += [
+        f"{path.name} has {path.stat().st_size:,} bytes, more than {LARGEST:,}"
+        for path in (*wheels, *sdists)
+        if path.stat().st_size > LARGEST
+    ]
     if faults:
         sys.exit("\n".join(faults))
-    sys.stdout.write("".join(f"{path.name}: {path.stat().st_size:,} bytes, as it should be\n" for path in (*wheels, *sdists)))
+    sys.stdout.write(
+        "".join(f"{path.name}: {path.stat().st_size:,} bytes, as it should be\n" for path in (*wheels, *sdists))
+    )
 
 
 if __name__ == "__main__":

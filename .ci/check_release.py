@@ -1,4 +1,5 @@
-"""Check that a tag, the version of the package, its citation and its changelog agree; write the notes of the release to standard output.
+"""Check that a tag, the version of the package, its citation and its changelog agree; write the notes of the release to
+standard output.
 
 python .ci/check_release.py v1.2.0 > notes.md
 """
@@ -8,7 +9,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_ENTRY = re.compile(r"^## \[(?P<name>[^\]]+)\](?: - (?P<date>\d{4}-\d{2}-\d{2}))?[ ]*\n(?P<notes>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(
+    r"^## \[(?P<name>[^\]]+)\](?: - (?P<date>\d{4}-\d{2}-\d{2}))?[ ]*\n(?P<notes>.*?)(?=^## |\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def version_in(path: Path, pattern: str) -> str:
@@ -31,11 +35,15 @@ def release_notes(tag: str, root: Path) -> str:
         root: the checkout.
 
     Raises:
-        ValueError: the tag is not that of the package's version, or citation or changelog are of another one; the message says what to change.
+        ValueError: the tag is not that of the package's version, or citation or changelog are of another one; the
+            message says what to change.
     """
-    version = version_in(root / "edos_dataset" / "__init__.py", r'^__version__ = "([^"]+)"')
+    version = version_in(root / "edos_dataset" / "version.py", r'^__version__ = "([^"]+)"')
     if tag != f"v{version}":
-        raise ValueError(f"the tag is {tag}, the version of edos_dataset/__init__.py is {version}: tag v{version}, or change the version first")
+        raise ValueError(
+            f"the tag is {tag}, the version of edos_dataset/__init__.py is {version}: tag v{version}, or change the "
+            "version first"
+        )
     cited = version_in(root / "CITATION.cff", r"^version: *(\S+)")
     if cited != version:
         raise ValueError(f"CITATION.cff cites version {cited}, the package is {version}")

@@ -1,10 +1,12 @@
-"""Sentences per second from OPUS XML to cleaned dialogues, beside a bare lxml parse-and-walk of the same bytes in the same run.
+"""Sentences per second from OPUS XML to cleaned dialogues, beside a bare lxml parse-and-walk of the same bytes in the
+same run.
 
     python benchmarks/curate.py FOLDER_WITH_OPUS_XML --copies 120 --repeats 3
 
-The files are copied as films of their own, each copy with its own words in place of the commonest ones, so that neither duplicate removal nor the cap of 100
-empties the corpus. Each repeat times the walk, the walk in two processes, one worker and two workers, in turn; the ratios are those of the least times, which
-other work on the machine disturbed least, and the JSON holds all. Writes benchmarks/curate.json.
+The files are copied as films of their own, each copy with its own words in place of the commonest ones, so that neither
+duplicate removal nor the cap of 100 empties the corpus. Each repeat times the walk, the walk in two processes, one
+worker and two workers, in turn; the ratios are those of the least times, which other work on the machine disturbed
+least, and the JSON holds all. Writes benchmarks/curate.json.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from edos_dataset.curate import curate, subtitles_to_dialogues
+from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.sources.inventory import find_films
 
 
@@ -42,7 +44,9 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
 
 
 def _mark_words(data: bytes, mark: bytes) -> bytes:
-    return re.sub(rb"(?<=[a-z])</w>(?=\s*<w)", lambda match: mark + b"</w>" if match.start() % 4 == 0 else b"</w>", data)
+    return re.sub(
+        rb"(?<=[a-z])</w>(?=\s*<w)", lambda match: mark + b"</w>" if match.start() % 4 == 0 else b"</w>", data
+    )
 
 
 def bare_walk(files: list[Path]) -> float:
@@ -56,7 +60,9 @@ def bare_walk(files: list[Path]) -> float:
 
 
 def shared_walk(files: list[Path]) -> float:
-    """Walk half of the files in each of two processes, which are there already; return seconds: what two cores of this machine give at best."""
+    """Walk half of the files in each of two processes, which are there already; return seconds: what two cores of this
+    machine give at best.
+    """
     with multiprocessing.get_context("fork").Pool(2) as pool:
         pool.map(bare_walk, [files[:1], files[:1]])
         began = time.perf_counter()
@@ -100,7 +106,11 @@ def main() -> None:
         "input": {"files": len(files), "bytes": size, "sentences": sentences},
         "dialogues": manifest["configs"]["os"]["dialogues"],
         "seconds": {"walk": walks, "walk_in_two_processes": walks_of_two, "one_worker": ones, "two_workers": twos},
-        "sentences_per_second": {"walk": round(sentences / walk), "one_worker": round(sentences / one), "two_workers": round(sentences / two)},
+        "sentences_per_second": {
+            "walk": round(sentences / walk),
+            "one_worker": round(sentences / one),
+            "two_workers": round(sentences / two),
+        },
         "times_the_walk": round(one / walk, 2),
         "scaling_1_to_2": round(one / two, 2),
         "scaling_of_the_walk": round(walk / min(walks_of_two), 2),
@@ -115,7 +125,11 @@ def describe_machine() -> dict:
     names: list[str] = []
     with suppress(OSError):
         names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return {"processor": names[0] if names else platform.processor(), "cores": os.cpu_count(), "python": platform.python_version()}
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
 
 
 if __name__ == "__main__":

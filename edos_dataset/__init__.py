@@ -1,7 +1,6 @@
 """Subtitles and books in, emotion-labelled dialogues out."""
 
-from edos_dataset.loading import load
+from edos_dataset.releases.load import load
+from edos_dataset.version import __version__
 
-__all__ = ["load"]
-
-__version__ = "0.1.0"
+__all__ = ["__version__", "load"]

@@ -1,6 +1,7 @@
 """The 41 labels of EDOS: 32 emotions, 8 response intents and neutral.
 
-The id order is that of the authors' files (EDOS paper, Table 9; id 0 is "afraid", id 40 "neutral"). No other module may write a label name.
+The id order is that of the authors' files (EDOS paper, Table 9; id 0 is "afraid", id 40 "neutral"). No other module may
+write a label name.
 """
 
 EMOTIONS: tuple[str, ...] = (

@@ -1,16 +1,14 @@
 """Every table and column of the package: the only place that names one.
 
-A run carries Arrow tables between stages (FILMS, LINES, SENTENCES, TURNS); what leaves it is described by the `datasets.Features` of CONFIGS. Times are
-seconds from the start of the film, or null when the source does not give them; all texts are Unicode in NFC.
+A run carries Arrow tables between stages (FILMS, LINES, SENTENCES, TURNS); what leaves it is described by the
+`datasets.Features` of CONFIGS. Times are seconds from the start of the film, or null when the source does not give
+them; all texts are Unicode in NFC.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from edos_dataset.labels import LABELS
 
@@ -20,7 +18,8 @@ if TYPE_CHECKING:
 FILE = pa.struct(
     {
         "document_id": pa.string(),  # stable name of the file: YEAR/IMDB/FILE for OPUS, the relative path otherwise
-        "path": pa.string(),  # relative to the folder that holds the source, "/" between parts, the same on every machine
+        # relative to the folder that holds the source, "/" between parts, the same on every machine
+        "path": pa.string(),
         "location": pa.string(),  # where this machine finds it; never leaves the run folder
         "member": pa.string(),  # name inside the zip at `location`, or null
         "kind": pa.string(),  # "opus" or "subtitle"
@@ -28,7 +27,8 @@ FILE = pa.struct(
         "imdb_id": pa.string(),  # from the path, or null
         "language": pa.string(),  # from the path, or null
         "size": pa.int64(),  # bytes as stored
-        "stamp": pa.string(),  # changes with the content: when the file was last written, or the checksum of a zip's member
+        # changes with the content: when the file was last written, or the checksum of a zip's member
+        "stamp": pa.string(),
     }
 )
 """One input file, before it is opened."""
@@ -71,7 +71,9 @@ LINE = pa.struct(
 )
 """A physical line of a subtitle, or a sentence: the fields are the same."""
 
-TURN = pa.struct({"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())})
+TURN = pa.struct(
+    {"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())}
+)
 """One speaker's utterance."""
 
 KEYED_TURN = pa.struct([*TURN, pa.field("key", pa.int64())])
@@ -199,35 +201,3 @@ def list_of(item: Any, length: int = -1) -> Any:  # noqa: ANN401 - a feature is 
 def published(config: str) -> pa.Schema:
     """Return the Arrow schema of a published config, with the metadata by which `datasets` knows the label names."""
     return features(config).arrow_schema
-
-
-def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict[str, Any]) -> pa.ListArray:
-    """Build a list-of-struct column from flat columns.
-
-    Args:
-        offsets: [rows + 1] positions in the flat columns at which each row begins, from 0 to their length.
-        item: type of one struct.
-        columns: one flat sequence or Arrow array per field of `item`, all of the same length.
-    """
-    arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, type=field.type) for field, column in ((field, columns[field.name]) for field in item)
-    ]
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(item)))
-
-
-def unnest(table: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
-    """Undo `nest`: return the flat structs of a list column and the offsets [rows + 1] of its rows, from 0.
-
-    `flat.field(name)` gives one flat column. No value may be null, as no table of a run holds a null list.
-    """
-    array = table[column].combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], table.schema.field(column).type)
-    offsets = array.offsets.to_numpy()
-    return array.flatten(), offsets - offsets[0]
-
-
-def flags(array: pa.BooleanArray) -> np.ndarray:
-    """Return an array of booleans as numpy, null as false."""
-    values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
-    return values

@@ -1,10 +1,12 @@
 """What each part of the dialogue classifier's training is worth: the same recipe without it, on the same test part.
 
-    python evaluation/ablations.py --recipe training/recipes/minilm/dialogue_agreed.yaml --start models/weak --data-dir "$EDOS_DATA_DIR" \
+    python evaluation/ablations.py --recipe training/recipes/minilm/dialogue_agreed.yaml --start models/weak \
+        --data-dir "$EDOS_DATA_DIR" \
         --work build/ablations --out evaluation/ablations.json
 
-Every variant is a run of `training/train_classifier.py` with one setting changed; `--epochs` shortens all of them alike. The difference to the unchanged
-recipe has a 95 % interval by the paired bootstrap over test examples. A variant that is finished in `--work` is not run again.
+Every variant is a run of `training/train_classifier.py` with one setting changed; `--epochs` shortens all of them
+alike. The difference to the unchanged recipe has a 95 % interval by the paired bootstrap over test examples. A variant
+that is finished in `--work` is not run again.
 """
 
 import argparse
@@ -41,9 +43,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recipe", type=Path, required=True, help="recipe of the dialogue classifier")
     parser.add_argument("--start", type=Path, required=True, help="folder of the weak labeler")
-    parser.add_argument("--data-dir", default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
+    parser.add_argument(
+        "--data-dir", default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)"
+    )
     parser.add_argument("--epochs", type=int, help="epochs of every variant instead of the recipe's")
-    parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS), help="which to run (default: all)")
+    parser.add_argument(
+        "--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS), help="which to run (default: all)"
+    )
     parser.add_argument("--work", type=Path, required=True, help="folder of the trained variants")
     parser.add_argument("--cache", type=Path, help="folder that keeps embeddings")
     parser.add_argument("--out", type=Path, required=True, help="JSON file of the results")
@@ -51,7 +57,11 @@ def main() -> None:
     arguments.work.mkdir(parents=True, exist_ok=True)
     for name in arguments.variants:
         run(name, arguments)
-    finished = {name: folder_of(name, arguments.work) for name in VARIANTS if (folder_of(name, arguments.work) / "metrics.json").is_file()}
+    finished = {
+        name: folder_of(name, arguments.work)
+        for name in VARIANTS
+        if (folder_of(name, arguments.work) / "metrics.json").is_file()
+    }
     results = compare(finished)
     arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     for name, row in results.items():
@@ -74,17 +84,32 @@ def run(name: str, arguments: argparse.Namespace) -> None:
         settings["epochs"] = arguments.epochs
     recipe = folder.with_suffix(".yaml")
     recipe.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    command = [sys.executable, str(TRAINING / "train_classifier.py"), "--recipe", str(recipe), "--data-dir", arguments.data_dir, "--out", str(folder), *start]
+    command = [
+        sys.executable,
+        str(TRAINING / "train_classifier.py"),
+        "--recipe",
+        str(recipe),
+        "--data-dir",
+        arguments.data_dir,
+        "--out",
+        str(folder),
+        *start,
+    ]
     subprocess.run(command + (["--cache", str(arguments.cache)] if arguments.cache else []), check=True)
 
 
 def compare(finished: dict[str, Path], resamples: int = 2000) -> dict[str, dict[str, Any]]:
-    """Return accuracy, macro-F1 and validation accuracy of every variant, and the difference of its test accuracy to the first one's, in points."""
+    """Return accuracy, macro-F1 and validation accuracy of every variant, and the difference of its test accuracy to
+    the first one's, in points.
+    """
     generator = np.random.default_rng(0)
     results: dict[str, dict[str, Any]] = {}
     first: np.ndarray | None = None
     for name, folder in finished.items():
-        stored, metrics = np.load(folder / "predictions.npz"), json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        stored, metrics = (
+            np.load(folder / "predictions.npz"),
+            json.loads((folder / "metrics.json").read_text(encoding="utf-8")),
+        )
         right = (stored["logits"].argmax(axis=1) == stored["labels"]).astype(float)
         row = {key: metrics[key] for key in ("accuracy", "macro_f1", "top_3_accuracy", "cross_entropy")}
         row |= {"validation_accuracy": metrics["validation"]["accuracy"], "interval": metrics["intervals"]["accuracy"]}
@@ -93,7 +118,9 @@ def compare(finished: dict[str, Path], resamples: int = 2000) -> dict[str, dict[
         else:
             gain = right - first
             means = gain[generator.integers(0, len(gain), (resamples, len(gain)))].mean(axis=1)
-            row["difference"] = [round(100 * float(value), 2) for value in (gain.mean(), *np.percentile(means, [2.5, 97.5]))]
+            row["difference"] = [
+                round(100 * float(value), 2) for value in (gain.mean(), *np.percentile(means, [2.5, 97.5]))
+            ]
         results[name] = row
     return results
 

@@ -2,12 +2,14 @@
 
     python evaluation/alignment.py DATA_DIR --sample seams.txt --count 100 --seed 7 --least 0.5 --most 0.9
 
-reads `frasier/subtitles` with the transcripts in `frasier/scripts`, and `noisy_srt/friends` with the speakers of `sitcom_speakers/Friends.*.merged`. Writes
-evaluation/alignment.json, and to the sample random labelled seams of Frasier with both sides, to be checked by hand; what is found goes into the JSON under
-"checked_by_hand", which this script leaves as it is.
+reads `frasier/subtitles` with the transcripts in `frasier/scripts`, and `noisy_srt/friends` with the speakers of
+`sitcom_speakers/Friends.*.merged`. Writes evaluation/alignment.json, and to the sample random labelled seams of Frasier
+with both sides, to be checked by hand; what is found goes into the JSON under "checked_by_hand", which this script
+leaves as it is.
 
-The dashes of the subtitles, which the alignment does not see, are a second opinion: a dash inside a block is a new turn; where other blocks have dashes, a
-block without any is one turn. They err too, so the shares of agreement are lower bounds.
+The dashes of the subtitles, which the alignment does not see, are a second opinion: a dash inside a block is a new
+turn; where other blocks have dashes, a block without any is one turn. They err too, so the shares of agreement are
+lower bounds.
 """
 
 import argparse
@@ -27,21 +29,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.pipeline import split_rejects
-from edos_dataset.schema import flags, unnest
+from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.segmentation.alignment import Alignment, align, find_scripts, seam_labels
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.films import ReadFilms
 from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.scripts import Speech, read_script
 from edos_dataset.sources.speakers import read_cues, unify_names
 
 THRESHOLDS = (0.01, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 0.98)
 RECOMMENDED = 0.5
 LEAST_SHARED = 0.2
-_MOST_INSIDE = 0.02  # share of a file's seams that dashes part inside blocks, below which the file means nothing by leaving them out
+# share of a file's seams that dashes part inside blocks, below which the file means nothing by leaving them out
+_MOST_INSIDE = 0.02
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,16 @@ class Film:
 
 
 def read_sentences(folder: Path) -> tuple[list[str], list[pa.StructArray]]:
-    """Read the subtitles below a folder as a run does; return the ids and the sentences (structs of LINE) of the documents."""
+    """Read the subtitles below a folder as a run does; return the ids and the sentences (structs of LINE) of the
+    documents.
+    """
     table = find_films([folder], "en").films
     for stage in (ReadFilms(), CleanLines(), SplitSentences()):
         table, _ = split_rejects(stage(table))
     flat, offsets = unnest(table, "sentences")
-    return table["document_id"].to_pylist(), [flat.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    return table["document_id"].to_pylist(), [
+        flat.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
+    ]
 
 
 def read_transcripts(folder: Path) -> dict[str, list[Speech]]:
@@ -116,17 +123,40 @@ def align_show(folder: Path, scripts: Mapping[str, Sequence[Speech]]) -> tuple[l
         began = time.process_time()
         alignment = align(texts[index], [speech.text for speech in speeches])
         seconds = time.process_time() - began
-        same, confidence = seam_labels(alignment, [speech.speaker for speech in speeches], [speech.scene for speech in speeches])
+        same, confidence = seam_labels(
+            alignment, [speech.speaker for speech in speeches], [speech.scene for speech in speeches]
+        )
         unknown = np.array([speech.speaker == "?" for speech in speeches])
         same[unknown[alignment.speech] | np.r_[False, unknown[alignment.last_speech[:-1]]]] = -1
-        films.append(Film(ids[index], name, documents[index], speeches, alignment, same, np.where(same < 0, 0, confidence), seconds))
+        films.append(
+            Film(
+                ids[index],
+                name,
+                documents[index],
+                speeches,
+                alignment,
+                same,
+                np.where(same < 0, 0, confidence),
+                seconds,
+            )
+        )
     pairing = {
         "files": len(ids),
         "scripts": len(scripts),
         "pairs": len(films),
-        "without_script": [f"{file} ({share:.2f} of {name})" for file, name, share in zip(ids, names, shared, strict=True) if share < LEAST_SHARED],
-        "copies": sorted(f"{ids[index]} = {name}" for index, name in enumerate(names) if shared[index] >= LEAST_SHARED and best[name] != index),
-        "misnumbered": sorted(f"{ids[index]} = {name}" for name, index in best.items() if _episode(ids[index]) != _episode(name)),
+        "without_script": [
+            f"{file} ({share:.2f} of {name})"
+            for file, name, share in zip(ids, names, shared, strict=True)
+            if share < LEAST_SHARED
+        ],
+        "copies": sorted(
+            f"{ids[index]} = {name}"
+            for index, name in enumerate(names)
+            if shared[index] >= LEAST_SHARED and best[name] != index
+        ),
+        "misnumbered": sorted(
+            f"{ids[index]} = {name}" for name, index in best.items() if _episode(ids[index]) != _episode(name)
+        ),
         "least_shared": round(float(min(shared[list(best.values())], default=0)), 3),
     }
     return films, pairing
@@ -142,7 +172,9 @@ def _episode(name: str) -> tuple[int, ...]:
 def measure(films: Sequence[Film]) -> dict[str, Any]:
     """Return coverage, agreement with the dashes, and speed."""
     same, confidence = (np.concatenate([getattr(film, name)[1:] for film in films]) for name in ("same", "confidence"))
-    parted, joined = (np.concatenate([flags_of[1:] for flags_of in column]) for column in zip(*map(_by_dashes, films), strict=True))
+    parted, joined = (
+        np.concatenate([flags_of[1:] for flags_of in column]) for column in zip(*map(_by_dashes, films), strict=True)
+    )
     aligned = np.concatenate([film.alignment.speech >= 0 for film in films])
     seconds = np.array([film.seconds for film in films])
     rows = []
@@ -165,7 +197,9 @@ def measure(films: Sequence[Film]) -> dict[str, Any]:
 
 
 def _by_dashes(film: Film) -> tuple[np.ndarray, np.ndarray]:
-    """Return bool [sentences] twice: that the dashes part a sentence from the one before it, and that they do not though both share a block."""
+    """Return bool [sentences] twice: that the dashes part a sentence from the one before it, and that they do not
+    though both share a block.
+    """
     first, last = (film.sentences.field(name).to_numpy() for name in ("first_block", "last_block"))
     inside = np.r_[False, first[1:] == last[:-1]]
     parted = inside & flags(film.sentences.field("dash"))
@@ -183,7 +217,11 @@ def time_long_film(films: Sequence[Film], sentences: int = 10_000) -> dict[str, 
             speeches += [speech.text for speech in film.speeches]
     began = time.process_time()
     alignment = align(texts, speeches)
-    return {"sentences": len(texts), "processor_seconds": round(time.process_time() - began, 2), "aligned": round(float((alignment.speech >= 0).mean()), 4)}
+    return {
+        "sentences": len(texts),
+        "processor_seconds": round(time.process_time() - began, 2),
+        "aligned": round(float((alignment.speech >= 0).mean()), 4),
+    }
 
 
 def measure_strangers(films: Sequence[Film]) -> dict[str, float]:
@@ -191,16 +229,27 @@ def measure_strangers(films: Sequence[Film]) -> dict[str, float]:
     aligned, labelled, sure = [], [], []
     for film, other in zip(films[::10], films[1::10], strict=False):
         alignment = align(film.sentences.field("text").to_pylist(), [speech.text for speech in other.speeches])
-        same, confidence = seam_labels(alignment, [speech.speaker for speech in other.speeches], [speech.scene for speech in other.speeches])
+        same, confidence = seam_labels(
+            alignment, [speech.speaker for speech in other.speeches], [speech.scene for speech in other.speeches]
+        )
         aligned.append((alignment.speech >= 0).mean())
         labelled.append((same >= 0).mean())
         sure.append((confidence >= RECOMMENDED).mean())
-    return {name: round(float(np.mean(shares)), 4) for name, shares in (("aligned", aligned), ("labelled", labelled), ("labelled_surely", sure))}
+    return {
+        name: round(float(np.mean(shares)), 4)
+        for name, shares in (("aligned", aligned), ("labelled", labelled), ("labelled_surely", sure))
+    }
 
 
 def sample_seams(films: Sequence[Film], count: int, seed: int, least: float, most: float) -> str:
-    """Write random labelled seams of a confidence of `least` to below `most` out, with their neighbours and the script's passage."""
-    seams = [(film, int(at)) for film in films for at in np.flatnonzero((film.same >= 0) & (film.confidence >= least) & (film.confidence < most))]
+    """Write random labelled seams of a confidence of `least` to below `most` out, with their neighbours and the
+    script's passage.
+    """
+    seams = [
+        (film, int(at))
+        for film in films
+        for at in np.flatnonzero((film.same >= 0) & (film.confidence >= least) & (film.confidence < most))
+    ]
     chosen = np.random.default_rng(seed).choice(len(seams), min(count, len(seams)), replace=False)
     return "\n".join(_show_seam(number, *seams[index]) for number, index in enumerate(chosen, 1))
 
@@ -212,7 +261,10 @@ def _show_seam(number: int, film: Film, at: int) -> str:
     lines += [f"   {text}" for text in texts[max(at - 2, 0) : at]]
     lines += [" > " + texts[at], *(f"   {text}" for text in texts[at + 1 : at + 2])]
     near = f"{texts[at - 1][-60:]} {texts[at][:60]}"
-    lines += [f"        {speech.scene} {speech.speaker}: {_excerpt(speech.text, near)}" for speech in film.speeches[before : after + 1][:4]]
+    lines += [
+        f"        {speech.scene} {speech.speaker}: {_excerpt(speech.text, near)}"
+        for speech in film.speeches[before : after + 1][:4]
+    ]
     return "\n".join(lines)
 
 
@@ -239,7 +291,9 @@ def main() -> None:
     result: dict[str, Any] = {"date": date.today().isoformat(), "recommended_confidence": RECOMMENDED}
     with suppress(OSError, ValueError, KeyError):
         result["checked_by_hand"] = json.loads(arguments.out.read_text(encoding="utf-8"))["checked_by_hand"]
-    frasier, pairing = align_show(arguments.data_dir / "frasier" / "subtitles", read_transcripts(arguments.data_dir / "frasier" / "scripts"))
+    frasier, pairing = align_show(
+        arguments.data_dir / "frasier" / "subtitles", read_transcripts(arguments.data_dir / "frasier" / "scripts")
+    )
     result["frasier"] = {"pairing": pairing, **measure(frasier)}
     cues = sorted((arguments.data_dir / "sitcom_speakers").glob("Friends.*.merged"))
     friends, pairing = align_show(arguments.data_dir / "noisy_srt" / "friends", read_cue_speeches(cues))
@@ -248,7 +302,10 @@ def main() -> None:
     result["long_film"] = time_long_film(frasier)
     arguments.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if arguments.sample:
-        arguments.sample.write_text(sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most) + "\n", encoding="utf-8")
+        arguments.sample.write_text(
+            sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most) + "\n",
+            encoding="utf-8",
+        )
     print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
 
 

@@ -1,11 +1,13 @@
-"""The EDOS authors' own extended dialogues as a pool for `edos extend`, and how often it gives them the label that the authors gave.
+"""The EDOS authors' own extended dialogues as a pool for `edos extend`, and how often it gives them the label that the
+authors gave.
 
     python evaluation/authors_pool.py write --data-dir "$EDOS_DATA_DIR" --pool build/authors.jsonl
     edos extend build/seed build/authors.jsonl --last-turns --out build/authors
     python evaluation/authors_pool.py compare --data-dir "$EDOS_DATA_DIR" --extended build/authors
 
-The three files hold dialogues that the authors' own spreading and self-labelling found in OpenSubtitles, so near dialogues are more frequent than in any other
-pool, and labels agree for that reason too. Equal dialogues come once. Writes evaluation/authors_pool.json.
+The three files hold dialogues that the authors' own spreading and self-labelling found in OpenSubtitles, so near
+dialogues are more frequent than in any other pool, and labels agree for that reason too. Equal dialogues come once.
+Writes evaluation/authors_pool.json.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from linear_head_data import label_id, read_rows  # noqa: E402 - the folder of t
 
 from edos_dataset.augmentation.extended import COUNTS, read_extended  # noqa: E402
 from edos_dataset.crowd.splits import split_turns  # noqa: E402
-from edos_dataset.shards import write_text  # noqa: E402
+from edos_dataset.runs.shards import write_text  # noqa: E402
 
 FILES = ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")
 
@@ -53,7 +55,9 @@ def compare(dialogues: dict[str, tuple[list[str], int]], extended: Path) -> dict
             step["same"] += dialogues[name][1] == row["label"]
             step[f"{name.split()[0]}: labels"] += 1
             step[f"{name.split()[0]}: same"] += dialogues[name][1] == row["label"]
-    steps = [{"step": step, "method": method, **sorted_counts(tally)} for (step, method), tally in sorted(found.items())]
+    steps = [
+        {"step": step, "method": method, **sorted_counts(tally)} for (step, method), tally in sorted(found.items())
+    ]
     return {"pool": counts["pool"], "seed": counts["seed"], "steps": steps}
 
 
@@ -66,7 +70,12 @@ def main() -> None:
     """Write the pool, or compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=("write", "compare"))
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=os.environ.get("EDOS_DATA_DIR"),
+        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+    )
     parser.add_argument("--pool", type=Path, help="file of JSON lines to write")
     parser.add_argument("--extended", type=Path, help="folder that `edos extend` made of that pool")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
@@ -76,13 +85,26 @@ def main() -> None:
         parser.error("give --data-dir (or EDOS_DATA_DIR), and --pool to write or --extended to compare")
     dialogues = read_pool(arguments.data_dir)
     if arguments.action == "write":
-        write_text(needed, "".join(json.dumps({"dialogue_id": name, "turns": turns}, ensure_ascii=False) + "\n" for name, (turns, _) in dialogues.items()))
+        write_text(
+            needed,
+            "".join(
+                json.dumps({"dialogue_id": name, "turns": turns}, ensure_ascii=False) + "\n"
+                for name, (turns, _) in dialogues.items()
+            ),
+        )
         sys.stdout.write(f"{len(dialogues):,} dialogues in {needed}\n")
         return
-    report = {"command": "python evaluation/authors_pool.py compare --extended EXTENDED", "date": date.today().isoformat(), **compare(dialogues, needed)}
+    report = {
+        "command": "python evaluation/authors_pool.py compare --extended EXTENDED",
+        "date": date.today().isoformat(),
+        **compare(dialogues, needed),
+    }
     arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     for step in report["steps"]:
-        sys.stdout.write(f"step {step['step']}, {step['method']}: {step['same']:,} of {step['labels']:,} labels are the authors' ({step['share']:.1%})\n")
+        sys.stdout.write(
+            f"step {step['step']}, {step['method']}: {step['same']:,} of {step['labels']:,} labels are the authors' "
+            f"({step['share']:.1%})\n"
+        )
 
 
 if __name__ == "__main__":

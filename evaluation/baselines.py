@@ -1,14 +1,17 @@
-"""What plain methods reach where the classifiers are measured: majority class, TF-IDF with logistic regression, fastText, and shipped labelers.
+"""What plain methods reach where the classifiers are measured: majority class, TF-IDF with logistic regression,
+fastText, and shipped labelers.
 
     python evaluation/baselines.py --data-dir "$EDOS_DATA_DIR" --labelers linear-weak linear-dialogue fast weak dialogue
 
-Two tasks, each with the parts that `training/train_classifier.py` uses: the weak labeler's set (single turns), and the crowd labels (a turn with its history,
-seen as the last turn alone and as the whole dialogue). What has settings to choose is fitted to the training part for each, and the validation part chooses by
-cross-entropy; the test part is looked at once for each line of the result.
+Two tasks, each with the parts that `training/train_classifier.py` uses: the weak labeler's set (single turns), and the
+crowd labels (a turn with its history, seen as the last turn alone and as the whole dialogue). What has settings to
+choose is fitted to the training part for each, and the validation part chooses by cross-entropy; the test part is
+looked at once for each line of the result.
 
-fastText is the baseline of OSED, Table 5, whose macro-F1 of 1.3 to 10.9 % looks like training that had hardly begun: "default" are the settings of
-`fasttext.train_supervised`, which take five rounds over a few thousand texts; "chosen" is the best of a small grid. One thread and a fixed seed: the same
-figures on every run. Writes evaluation/baselines.json and prints a table.
+fastText is the baseline of OSED, Table 5, whose macro-F1 of 1.3 to 10.9 % looks like training that had hardly begun:
+"default" are the settings of `fasttext.train_supervised`, which take five rounds over a few thousand texts; "chosen" is
+the best of a small grid. One thread and a fixed seed: the same figures on every run. Writes evaluation/baselines.json
+and prints a table.
 """
 
 import argparse
@@ -30,12 +33,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from edos_dataset.arrays import Floats
 from edos_dataset.augmentation.fasttext_learner import GRID, SEED, fit_fasttext, tokens_of
-from edos_dataset.labeling.encoder import limit_threads
-from edos_dataset.labeling.heads import Floats
-from edos_dataset.labeling.labelers import load_labeler
-from edos_dataset.labeling.metrics import cross_entropy, evaluate_predictions
+from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 
@@ -129,7 +132,12 @@ def ask_labeler(name: str, task: str, test: Part) -> dict[str, Any] | None:
     dialogues = [dialogue[-1:] if labeler.context == 0 else dialogue for dialogue in test.dialogues]
     last = np.cumsum([len(dialogue) for dialogue in dialogues]) - 1
     view = {"weak": "single turn", "dialogue": "last turn" if labeler.context == 0 else "whole dialogue"}[task]
-    return {"method": name, "view": view, "source": labeler.source, **scored(labeler.predict_proba(dialogues)[last], test.labels)}
+    return {
+        "method": name,
+        "view": view,
+        "source": labeler.source,
+        **scored(labeler.predict_proba(dialogues)[last], test.labels),
+    }
 
 
 def show(task: str, results: list[dict[str, Any]], size: int) -> None:
@@ -145,27 +153,64 @@ def show(task: str, results: list[dict[str, Any]], size: int) -> None:
 def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
-    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD", help=f"of {', '.join(METHODS)} (default: all)")
-    parser.add_argument("--labelers", nargs="*", default=["linear-weak", "linear-dialogue"], help="shipped labelers, model folders, Hub ids")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=os.environ.get("EDOS_DATA_DIR"),
+        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="*",
+        choices=METHODS,
+        default=list(METHODS),
+        metavar="METHOD",
+        help=f"of {', '.join(METHODS)} (default: all)",
+    )
+    parser.add_argument(
+        "--labelers",
+        nargs="*",
+        default=["linear-weak", "linear-dialogue"],
+        help="shipped labelers, model folders, Hub ids",
+    )
     parser.add_argument("--tasks", nargs="+", choices=("weak", "dialogue"), default=["weak", "dialogue"])
-    parser.add_argument("--cache", type=Path, help="folder that keeps embeddings, by which near-duplicates are found, for the next run")
+    parser.add_argument(
+        "--cache", type=Path, help="folder that keeps embeddings, by which near-duplicates are found, for the next run"
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     if arguments.data_dir is None:
-        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
-    report: dict[str, Any] = {"command": " ".join(["python", "evaluation/baselines.py", *sys.argv[1:]]), "date": date.today().isoformat(), "seed": SEED}
+        parser.error(
+            "--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and "
+            "edos_amt/"
+        )
+    report: dict[str, Any] = {
+        "command": " ".join(["python", "evaluation/baselines.py", *sys.argv[1:]]),
+        "date": date.today().isoformat(),
+        "seed": SEED,
+    }
     fasttexts = [f"{found.name} {found.version}" for found in distributions() if found.name.startswith("fasttext")]
-    report["versions"] = {"numpy": version("numpy"), "scikit-learn": version("scikit-learn"), "fasttext": ", ".join(fasttexts)}
+    report["versions"] = {
+        "numpy": version("numpy"),
+        "scikit-learn": version("scikit-learn"),
+        "fasttext": ", ".join(fasttexts),
+    }
     with limit_threads(1):
         for task in arguments.tasks:
             try:
                 data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)
-                results = [run(method, view) for method, view in itertools.product(arguments.methods, views(task, data))]
+                results = [
+                    run(method, view) for method, view in itertools.product(arguments.methods, views(task, data))
+                ]
             except (OSError, ValueError, ModuleNotFoundError) as error:
                 sys.exit(f"error: {error}")
             results += [found for name in arguments.labelers if (found := ask_labeler(name, task, data.test))]
-            report[task] = {"train": len(data.train), "validation": len(data.validation), "test": len(data.test), "results": results}
+            report[task] = {
+                "train": len(data.train),
+                "validation": len(data.validation),
+                "test": len(data.test),
+                "results": results,
+            }
             show(task, results, len(data.test))
     arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 

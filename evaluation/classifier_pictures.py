@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from edos_dataset.labeling.metrics import BINS, confusion, per_label, reliability, softmax
 from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS
+from edos_dataset.metrics.classification import BINS, confusion, per_label, reliability, softmax
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,10 @@ def draw(logits: Floats, labels: Ints, temperature: float) -> dict[str, tuple[st
     counts = confusion(labels, logits.argmax(axis=1))
     return {
         "confusion.png": ("True labels (rows) and predicted ones (columns), in groups of kin", _confusion(counts)),
-        "reliability.png": ("Confidence and accuracy, before and after the temperature", _calibration(logits, labels, temperature)),
+        "reliability.png": (
+            "Confidence and accuracy, before and after the temperature",
+            _calibration(logits, labels, temperature),
+        ),
         "f1_by_label.png": ("F1 by label, in groups of kin", _bars(counts)),
     }
 
@@ -82,7 +85,9 @@ def _confusion(counts: npt.NDArray[np.int64]) -> bytes:
     for border in BORDERS[1:-1] - 0.5:
         axes.axhline(border, color=GREY, linewidth=0.7)
         axes.axvline(border, color=GREY, linewidth=0.7)
-    for name, begin, end in zip(GROUPS, BORDERS[:-1], BORDERS[1:], strict=True):  # the diagonal blocks: errors among kin
+    for name, begin, end in zip(
+        GROUPS, BORDERS[:-1], BORDERS[1:], strict=True
+    ):  # the diagonal blocks: errors among kin
         axes.add_patch(_frame(begin, end))
         axes.text(len(names), (begin + end - 1) / 2, name, va="center", fontsize=10, color=GREY)
     axes.set(xlabel="Predicted label", ylabel="True label")
@@ -108,8 +113,17 @@ def _calibration(logits: Floats, labels: Ints, temperature: float) -> bytes:
         sizes, sums, hits = reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels)
         filled = sizes > 0
         error = np.abs(sums - hits).sum() / len(labels)
-        upper.plot(sums[filled] / sizes[filled], hits[filled] / sizes[filled], line, color=colour, clip_on=False, label=f"{name}: ECE {100 * error:.1f} %")
-        lower.stairs(sizes, np.linspace(0, 1, BINS + 1), color=colour, linestyle="--" if divisor == 1 else "-", linewidth=1.5)
+        upper.plot(
+            sums[filled] / sizes[filled],
+            hits[filled] / sizes[filled],
+            line,
+            color=colour,
+            clip_on=False,
+            label=f"{name}: ECE {100 * error:.1f} %",
+        )
+        lower.stairs(
+            sizes, np.linspace(0, 1, BINS + 1), color=colour, linestyle="--" if divisor == 1 else "-", linewidth=1.5
+        )
     upper.set(ylabel="Accuracy", xlim=(0, 1), ylim=(0, 1), title="Confidence and accuracy")
     upper.legend(loc="upper left", edgecolor="none")
     lower.set(xlabel="Confidence (probability of the predicted label)", ylabel="Examples")
@@ -122,7 +136,12 @@ def _bars(counts: npt.NDArray[np.int64]) -> bytes:
     table = per_label(counts)
     figure = _figure(8, 11)
     axes = figure.subplots()
-    place = np.concatenate([np.arange(begin, end) + 0.7 * group for group, (begin, end) in enumerate(zip(BORDERS[:-1], BORDERS[1:], strict=True))])
+    place = np.concatenate(
+        [
+            np.arange(begin, end) + 0.7 * group
+            for group, (begin, end) in enumerate(zip(BORDERS[:-1], BORDERS[1:], strict=True))
+        ]
+    )
     f1 = 100 * np.nan_to_num(table["f1"][ORDER])
     names = [f"{LABELS[label]} ({int(table['support'][label])})" for label in ORDER]
     axes.barh(place, f1, color=BLUE, height=0.75)
@@ -130,11 +149,31 @@ def _bars(counts: npt.NDArray[np.int64]) -> bytes:
     axes.axvline(mean, color=ORANGE, linewidth=1.2, linestyle="--", label=f"macro-F1 {mean:.1f} %")
     for at, value in zip(place, f1, strict=True):
         inside = value > 8
-        axes.text(0.8 if inside else value + 0.8, at, f"{value:.0f}", va="center", fontsize=8, color="white" if inside else "black")
+        axes.text(
+            0.8 if inside else value + 0.8,
+            at,
+            f"{value:.0f}",
+            va="center",
+            fontsize=8,
+            color="white" if inside else "black",
+        )
     axes.set_yticks(place, names, fontsize=9)
     for name, begin, end in zip(GROUPS, BORDERS[:-1], BORDERS[1:], strict=True):
-        axes.text(1.01, place[begin:end].mean(), name, transform=axes.get_yaxis_transform(), va="center", fontsize=10, color=GREY)
-    axes.set(xlabel="F1 (%)", xlim=(0, 100), ylim=(place[-1] + 0.8, place[0] - 0.8), title="F1 by label (test examples), in groups of kin")
+        axes.text(
+            1.01,
+            place[begin:end].mean(),
+            name,
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=10,
+            color=GREY,
+        )
+    axes.set(
+        xlabel="F1 (%)",
+        xlim=(0, 100),
+        ylim=(place[-1] + 0.8, place[0] - 0.8),
+        title="F1 by label (test examples), in groups of kin",
+    )
     axes.legend(loc="lower right", edgecolor="none", framealpha=1)
     _plain(axes)
     return _png(figure)

@@ -2,9 +2,10 @@
 
     python evaluation/classifier_report.py --metrics MODEL_FOLDER --out evaluation/classifiers/NAME
 
-The folder holds what `training/train_classifier.py` leaves: `predictions.npz` (`logits` float32 [n, 41] before the temperature, `labels` int64 [n] ids, and, if
-examples belong together, `groups` [n]) and `record.json`; a `metrics.json` beside them keeps what can't be computed from predictions. Out come `metrics.json`,
-`report.md` and its pictures. Groups of kin are `GROUPS` of edos_dataset/labels.py.
+The folder holds what `training/train_classifier.py` leaves: `predictions.npz` (`logits` float32 [n, 41] before the
+temperature, `labels` int64 [n] ids, and, if examples belong together, `groups` [n]) and `record.json`; a `metrics.json`
+beside them keeps what can't be computed from predictions. Out come `metrics.json`, `report.md` and its pictures. Groups
+of kin are `GROUPS` of edos_dataset/labels.py.
 """
 
 import argparse
@@ -22,8 +23,8 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from classifier_pictures import draw  # noqa: E402
 
-from edos_dataset.labeling.metrics import confusion, evaluate_predictions  # noqa: E402
 from edos_dataset.labels import GROUPS, LABELS  # noqa: E402
+from edos_dataset.metrics.classification import confusion, evaluate_predictions  # noqa: E402
 from edos_dataset.publishing.cards.model import calibration, label_table, results_table  # noqa: E402
 
 MOST = 12
@@ -67,10 +68,15 @@ def read(folder: Path) -> Predictions:
     except FileNotFoundError:
         raise ValueError(f"{path} is not there: give the folder that training/train_classifier.py wrote") from None
     except (zipfile.BadZipFile, EOFError, OSError, TypeError, ValueError):
-        raise ValueError(f"{path} holds no named arrays of numbers: write it with training/train_classifier.py") from None
+        raise ValueError(
+            f"{path} holds no named arrays of numbers: write it with training/train_classifier.py"
+        ) from None
     missing = [name for name in ("logits", "labels") if name not in arrays]
     if missing:
-        raise ValueError(f"{path} has no array {missing[0]!r}, only {', '.join(arrays) or 'none'}: write it with training/train_classifier.py")
+        raise ValueError(
+            f"{path} has no array {missing[0]!r}, only {', '.join(arrays) or 'none'}: write it with "
+            "training/train_classifier.py"
+        )
     record, known = _json(folder / "record.json"), _json(folder / "metrics.json", optional=True)
     return Predictions(arrays["logits"], arrays["labels"], arrays.get("groups"), record, known)
 
@@ -90,7 +96,8 @@ def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
 
 
 def write_report(predictions: Predictions, folder: Path) -> None:
-    """Measure, and write `metrics.json`, `report.md` and the pictures into a folder, made if missing; each file is whole or absent.
+    """Measure, and write `metrics.json`, `report.md` and the pictures into a folder, made if missing; each file is
+    whole or absent.
 
     Raises:
         ValueError: the arrays don't fit together.
@@ -140,14 +147,19 @@ def confusions(counts: npt.NDArray[np.int64], most: int = MOST) -> list[str]:
         true, said = divmod(int(place), len(LABELS))
         if errors[true, said]:
             number, of = int(errors[true, said]), int(counts[true].sum())
-            told = f"Of {of} examples that are **{LABELS[true]}**, {number} ({number / of:.0%}) are called **{LABELS[said]}**"
+            told = (
+                f"Of {of} examples that are **{LABELS[true]}**, {number} ({number / of:.0%}) are called "
+                f"**{LABELS[said]}**"
+            )
             sentences.append(f"{told}; the other way round {errors[said, true]} of {counts[said].sum()}.")
     return sentences
 
 
 def kin(counts: npt.NDArray[np.int64]) -> str:
     """Return how many of the errors stay within the group of the true label, in a sentence."""
-    group_of = np.array([next(number for number, group in enumerate(GROUPS.values()) if label in group) for label in LABELS])
+    group_of = np.array(
+        [next(number for number, group in enumerate(GROUPS.values()) if label in group) for label in LABELS]
+    )
     wrong = int(counts.sum() - counts.trace())
     inside = int(counts[group_of[:, None] == group_of].sum() - counts.trace())
     return f"Of {wrong:,} errors, {inside:,} ({inside / max(wrong, 1):.0%}) stay within the true label's group of kin."
@@ -156,7 +168,9 @@ def kin(counts: npt.NDArray[np.int64]) -> str:
 def main() -> None:
     """Write a report, from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--metrics", type=Path, required=True, metavar="DIR", help="folder with predictions.npz and record.json")
+    parser.add_argument(
+        "--metrics", type=Path, required=True, metavar="DIR", help="folder with predictions.npz and record.json"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the report")
     arguments = parser.parse_args()
     try:

@@ -1,11 +1,13 @@
-"""Borders between dash-free cues of a show that was not learned from, by the raw speaker names of the source: what a user of timed cues would count.
+"""Borders between dash-free cues of a show that was not learned from, by the raw speaker names of the source: what a
+user of timed cues would count.
 
     python evaluation/cue_borders.py DATA_DIR --recipe training/recipes/turns/turns.yaml --cache build/turns
 
-Every pair of consecutive cues counts, also where a sentence goes on over the border or the source named nobody anew (then it says "the same speaker", rightly
-or not). The scorers see sentences as a run makes them; a border inside a sentence is no new turn. The plain baseline sees the two cues as they are: hashed
-uni- and bigrams of both with a LinearSVC, fitted to the cues of the other show. Scores come from the cache of training/train_turn_segmenter.py, or are made.
-Writes evaluation/cue_borders.json.
+Every pair of consecutive cues counts, also where a sentence goes on over the border or the source named nobody anew
+(then it says "the same speaker", rightly or not). The scorers see sentences as a run makes them; a border inside a
+sentence is no new turn. The plain baseline sees the two cues as they are: hashed uni- and bigrams of both with a
+LinearSVC, fitted to the cues of the other show. Scores come from the cache of training/train_turn_segmenter.py, or are
+made. Writes evaluation/cue_borders.json.
 """
 
 import argparse
@@ -23,9 +25,9 @@ import yaml
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turn_blend import blend
-from edos_dataset.segmentation.turn_rules import RuleScorer
+from edos_dataset.arrays import unnest
+from edos_dataset.segmentation.turns.blend import blend
+from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.sources.speakers import Cue, read_cues
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
@@ -42,7 +44,9 @@ def read_show(data_dir: Path, show: str) -> dict[str, list[Cue]]:
     found = {}
     for path in sorted((data_dir / "sitcom_speakers").glob(f"{SHOWS[show]}*.merged")):
         if match := _EPISODE.search(path.name):
-            found[f"{show}/s{int(match[1]):02d}e{int(match[2]):02d}"] = read_cues(path.read_text(encoding="utf-8", errors="replace")).cues
+            found[f"{show}/s{int(match[1]):02d}e{int(match[2]):02d}"] = read_cues(
+                path.read_text(encoding="utf-8", errors="replace")
+            ).cues
     return found
 
 
@@ -62,13 +66,18 @@ def plain_features(cues: Sequence[Cue]) -> Iterator[list[str]]:
 def plain_accuracy(learned: dict[str, list[Cue]], tested: dict[str, list[Cue]]) -> float:
     """Return the accuracy of the plain baseline."""
     vectorizer = HashingVectorizer(analyzer=lambda names: names, n_features=1 << 18, alternate_sign=False, norm=None)
-    sides = [vectorizer.transform([names for cues in show.values() for names in plain_features(cues)]) for show in (learned, tested)]
+    sides = [
+        vectorizer.transform([names for cues in show.values() for names in plain_features(cues)])
+        for show in (learned, tested)
+    ]
     labels = [np.concatenate([labels_of(cues) for cues in show.values()]) for show in (learned, tested)]
     return float(LinearSVC(C=0.01, random_state=0).fit(sides[0], labels[0]).score(sides[1], labels[1]))
 
 
 def new_at_borders(table: pa.Table, scores: np.ndarray, films: dict[str, list[Cue]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return for the borders between cues of which both have text: the label, and whether a turn begins there by the scores (threshold 0.5)."""
+    """Return for the borders between cues of which both have text: the label, and whether a turn begins there by the
+    scores (threshold 0.5).
+    """
     sentences, offsets = unnest(table, "sentences")
     first, last = (sentences.field(name).to_numpy() for name in ("first_block", "last_block"))
     truth, said = [], []
@@ -84,7 +93,9 @@ def new_at_borders(table: pa.Table, scores: np.ndarray, films: dict[str, list[Cu
     return np.concatenate(truth), np.concatenate(said)
 
 
-def measure_show(bench: Bench, films: dict[str, dict[str, list[Cue]]], show: str, tested: Sequence[str]) -> dict[str, Any]:
+def measure_show(
+    bench: Bench, films: dict[str, dict[str, list[Cue]]], show: str, tested: Sequence[str]
+) -> dict[str, Any]:
     """Measure the scorers that were not fitted to a show on its cues."""
     corpus, name = bench.corpus, show.replace("_", " ")
     of_show = corpus.shows == name
@@ -98,7 +109,11 @@ def measure_show(bench: Bench, films: dict[str, dict[str, list[Cue]]], show: str
     row: dict[str, Any] = {}
     for scorer, values in scores.items():
         truth, said = new_at_borders(documents, values, films[show])
-        row |= {"borders": len(truth), "always_new": round(float(truth.mean()), 4), scorer: round(float((truth == said).mean()), 4)}
+        row |= {
+            "borders": len(truth),
+            "always_new": round(float(truth.mean()), 4),
+            scorer: round(float((truth == said).mean()), 4),
+        }
     (other,) = set(SHOWS) - {show}
     return row | {"plain": round(plain_accuracy(films[other], films[show]), 4), "plain_fitted_to": other}
 
@@ -111,9 +126,17 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     args = parser.parse_args()
     recipe = yaml.safe_load(args.recipe.read_text(encoding="utf-8"))
-    bench = Bench(Corpus.load(args.data_dir, args.cache, recipe["corpora"]), args.cache / "scores", recipe["learners"], lambda line: None)
+    bench = Bench(
+        Corpus.load(args.data_dir, args.cache, recipe["corpora"]),
+        args.cache / "scores",
+        recipe["learners"],
+        lambda line: None,
+    )
     films = {show: read_show(args.data_dir, show) for show in SHOWS}
-    report = {"date": date.today().isoformat(), "shows": {show: measure_show(bench, films, show, recipe["test_corpora"]) for show in SHOWS}}
+    report = {
+        "date": date.today().isoformat(),
+        "shows": {show: measure_show(bench, films, show, recipe["test_corpora"]) for show in SHOWS},
+    }
     Path(__file__).with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))  # noqa: T201
 

@@ -1,15 +1,18 @@
-"""The silences between subtitle blocks (EDOS, Appendix C, Figure 5), and whether 5 seconds are the right cut between dialogues.
+"""The silences between subtitle blocks (EDOS, Appendix C, Figure 5), and whether 5 seconds are the right cut between
+dialogues.
 
     python evaluation/gaps.py SOURCE... --scripts FOLDER --out evaluation/gaps
 
 reads each source as `edos curate` does and writes to the folder:
 
-    gaps.json     for each source histogram and quantiles of the gaps, and the length of the dialogues that each cut gives;
+    gaps.json     for each source histogram and quantiles of the gaps, and the length of the dialogues that each cut \
+        gives;
                   each cut against the scene breaks of the scripts, for the films of all sources that have one
     blocks.png    the histograms
     cuts.png      precision, recall and F1 of the cuts, and the length of the dialogues
 
-A gap runs from the end of a block to the start of the next; of OPUS documents, which hold sentences, only gaps between sentences are known.
+A gap runs from the end of a block to the start of the next; of OPUS documents, which hold sentences, only gaps between
+sentences are known.
 """
 
 import argparse
@@ -24,14 +27,14 @@ import numpy as np
 import pyarrow as pa
 from scene_breaks import judge_thresholds, silences_of_films
 
-from edos_dataset.curate import SHARD_SENTENCES, subtitles_to_dialogues
-from edos_dataset.phases import run_stage
-from edos_dataset.pipeline import Stage, count_units
-from edos_dataset.recipes import override
-from edos_dataset.runs import pack
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turns import SegmentTurns
-from edos_dataset.shards import replacing, write_text
+from edos_dataset.arrays import unnest
+from edos_dataset.commands.curate import SHARD_SENTENCES, subtitles_to_dialogues
+from edos_dataset.runs.phases import run_stage
+from edos_dataset.runs.pipeline import Stage, count_units
+from edos_dataset.runs.recipes import override
+from edos_dataset.runs.run import pack
+from edos_dataset.runs.shards import replacing, write_text
+from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import estimate_sentences, find_films
 
 if TYPE_CHECKING:
@@ -62,7 +65,9 @@ def run_stages(table: pa.Table, stages: Sequence[Stage]) -> pa.Table:
 
 
 def block_gaps(table: pa.Table) -> np.ndarray:
-    """Return the seconds between each two adjacent blocks of LINES, float64; negative where blocks overlap, NaN where a time is missing."""
+    """Return the seconds between each two adjacent blocks of LINES, float64; negative where blocks overlap, NaN where a
+    time is missing.
+    """
     lines, offsets = unnest(table, "lines")
     start, end = (lines.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
     first, last = (lines.field(name).to_numpy() for name in ("first_block", "last_block"))
@@ -74,7 +79,9 @@ def block_gaps(table: pa.Table) -> np.ndarray:
 
 
 def describe_gaps(gaps: np.ndarray) -> dict[str, Any]:
-    """Count gaps in bins of WIDTH seconds from 0 to LONGEST, and outside; give quantiles and shares of those that are known."""
+    """Count gaps in bins of WIDTH seconds from 0 to LONGEST, and outside; give quantiles and shares of those that are
+    known.
+    """
     known = gaps[~np.isnan(gaps)]
     counts, _ = np.histogram(known, np.linspace(0, LONGEST, round(LONGEST / WIDTH) + 1))
     return {
@@ -84,8 +91,14 @@ def describe_gaps(gaps: np.ndarray) -> dict[str, Any]:
         "longer": int((known > LONGEST).sum()),
         "bin_seconds": WIDTH,
         "counts": counts.tolist(),
-        "quantiles": {f"{share:g}": round(float(np.quantile(known, share)), 3) for share in QUANTILES} if len(known) else {},
-        "share_above": {f"{seconds:g}": round(float((known > seconds).mean()), 4) for seconds in (1, 2, 3, 4, 5, 7.5, 10, 15)} if len(known) else {},
+        "quantiles": {f"{share:g}": round(float(np.quantile(known, share)), 3) for share in QUANTILES}
+        if len(known)
+        else {},
+        "share_above": {
+            f"{seconds:g}": round(float((known > seconds).mean()), 4) for seconds in (1, 2, 3, 4, 5, 7.5, 10, 15)
+        }
+        if len(known)
+        else {},
     }
 
 
@@ -93,10 +106,17 @@ def dialogue_lengths(sentences: pa.Table, cuts: Sequence[float]) -> list[dict[st
     """Cut SENTENCES into dialogues at each threshold, and clean them by the papers' rules; say how long they are."""
     rows = []
     for cut in cuts:
-        stages = [stage for stage in override(subtitles_to_dialogues(), [f"turns.max_pause={cut}", f"dialogues.gap={cut}"]) if isinstance(stage, Stage)]
+        stages = [
+            stage
+            for stage in override(subtitles_to_dialogues(), [f"turns.max_pause={cut}", f"dialogues.gap={cut}"])
+            if isinstance(stage, Stage)
+        ]
         raw = run_stages(sentences, stages[3:5])
         clean = run_stages(raw, stages[5:6])
-        counts = {f"{name}turns_per_dialogue": round(count_units(made, "turns") / max(made.num_rows, 1), 3) for name, made in (("", clean), ("raw_", raw))}
+        counts = {
+            f"{name}turns_per_dialogue": round(count_units(made, "turns") / max(made.num_rows, 1), 3)
+            for name, made in (("", clean), ("raw_", raw))
+        }
         rows.append({"seconds": cut, **counts, "dialogues": clean.num_rows})
     return rows
 
@@ -125,7 +145,11 @@ def evaluate(sources: Sequence[Path], scripts: Path | None) -> dict[str, Any]:
     for source in sources:
         gaps, sentences = read_source(source)
         name = source.resolve().relative_to(common).as_posix()
-        results["sources"][name] = {"documents": sentences.num_rows, **describe_gaps(gaps), "dialogues": dialogue_lengths(sentences, CUTS)}
+        results["sources"][name] = {
+            "documents": sentences.num_rows,
+            **describe_gaps(gaps),
+            "dialogues": dialogue_lengths(sentences, CUTS),
+        }
         tables.append(sentences)
     if scripts:
         results["cuts"] = judge_thresholds(silences_of_films(pa.concat_tables(tables), scripts), CUTS)
@@ -139,12 +163,29 @@ def draw_blocks(axes: "Axes", sources: Mapping[str, Mapping[str, Any]]) -> None:
         counts = np.array(row["counts"], float)
         counts[counts == 0] = np.nan
         axes.stairs(
-            counts, edges, color=COLOURS[number % 6], linestyle=DASHES[number % 4], linewidth=1.4, baseline=None, label=f"{name} ({row['gaps']:,} gaps)"
+            counts,
+            edges,
+            color=COLOURS[number % 6],
+            linestyle=DASHES[number % 4],
+            linewidth=1.4,
+            baseline=None,
+            label=f"{name} ({row['gaps']:,} gaps)",
         )
     axes.axvline(CUT, color="black", linewidth=1)
-    axes.annotate(f"{CUT:g} s", (CUT, 0.97), xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points", va="top")
+    axes.annotate(
+        f"{CUT:g} s",
+        (CUT, 0.97),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="top",
+    )
     axes.set_yscale("log")
-    axes.set(xlabel="Seconds from the end of a block to the start of the next", ylabel=f"Gaps per {WIDTH:g} s (logarithmic)", xlim=(0, LONGEST))
+    axes.set(
+        xlabel="Seconds from the end of a block to the start of the next",
+        ylabel=f"Gaps per {WIDTH:g} s (logarithmic)",
+        xlim=(0, LONGEST),
+    )
     axes.set_title("Silences between adjacent subtitle blocks", fontsize=11)
     axes.legend(frameon=False)
 
@@ -152,8 +193,16 @@ def draw_blocks(axes: "Axes", sources: Mapping[str, Mapping[str, Any]]) -> None:
 def draw_cuts(axes: "Axes", cuts: Mapping[str, Any]) -> None:
     """Draw precision, recall and F1 by cut."""
     rows = cuts["thresholds"]
-    for number, (measure, label) in enumerate({"precision": "cuts that are at a scene break", "recall": "scene breaks that are cut", "f1": "F1"}.items()):
-        axes.plot([row["seconds"] for row in rows], [100 * row[measure] for row in rows], color=COLOURS[number], linestyle=DASHES[number], label=label)
+    for number, (measure, label) in enumerate(
+        {"precision": "cuts that are at a scene break", "recall": "scene breaks that are cut", "f1": "F1"}.items()
+    ):
+        axes.plot(
+            [row["seconds"] for row in rows],
+            [100 * row[measure] for row in rows],
+            color=COLOURS[number],
+            linestyle=DASHES[number],
+            label=label,
+        )
     axes.plot(cuts["best"]["seconds"], 100 * cuts["best"]["f1"], "o", color=COLOURS[2])
     axes.axvline(CUT, color="black", linewidth=1)
     axes.set(xlabel="Cut: silence in seconds", ylabel="%", ylim=(0, 101), xlim=(CUTS[0], CUTS[-1]))
@@ -170,7 +219,9 @@ def draw_lengths(axes: "Axes", sources: Mapping[str, Mapping[str, Any]]) -> None
     axes.axhline(PAPERS_TURNS, color="#666666", linewidth=1)
     axes.annotate("the papers: 4.70", (CUTS[-1], PAPERS_TURNS), xytext=(-2, 3), textcoords="offset points", ha="right")
     axes.axvline(CUT, color="black", linewidth=1)
-    axes.set(xlabel="Cut: silence in seconds", ylabel="Turns per clean dialogue", ylim=(0, None), xlim=(CUTS[0], CUTS[-1]))
+    axes.set(
+        xlabel="Cut: silence in seconds", ylabel="Turns per clean dialogue", ylim=(0, None), xlim=(CUTS[0], CUTS[-1])
+    )
     axes.set_title("Length of the dialogues", fontsize=11)
     axes.legend(loc="upper left", edgecolor="none", framealpha=1)
 
@@ -209,7 +260,10 @@ def main() -> None:
     for name, source in sources.items():
         print(f"{name}: {source['gaps']:,} gaps, quantiles {source['quantiles']}, share above {source['share_above']}")  # noqa: T201
     if cuts:
-        print(f"cut at {CUT:g} s: {cuts['thresholds'][CUTS.index(CUT)]}\nbest: {cuts['best']}, 95 % interval {cuts['best_interval']}")  # noqa: T201
+        print(
+            f"cut at {CUT:g} s: {cuts['thresholds'][CUTS.index(CUT)]}\nbest: {cuts['best']}, 95 % interval "
+            f"{cuts['best_interval']}"
+        )  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """What each step of `edos extend` is worth: OSED, Table 5, on one's own labels.
 
     python evaluation/ladder.py --extended OUT --name "subtitles" --learners fasttext linear \
-        "accelerate launch training/train_classifier.py --recipe training/recipes/minilm/ladder.yaml --start models/weak" \
+        "accelerate launch training/train_classifier.py --recipe training/recipes/minilm/ladder.yaml --start \
+        models/weak" \
         --work build/ladder --out evaluation/ladder.json
 
-For every learner and every step k of the set: fitted on the training rows that people labelled and those of the steps up to k, calibrated on the validation
-part, measured once on the test part. Both parts are labelled by people alone and the same for all steps. The difference in accuracy to the seed alone has a
-95 % interval by the paired bootstrap over test examples. What is finished in `--work` is not fitted again.
+For every learner and every step k of the set: fitted on the training rows that people labelled and those of the steps
+up to k, calibrated on the validation part, measured once on the test part. Both parts are labelled by people alone and
+the same for all steps. The difference in accuracy to the seed alone has a 95 % interval by the paired bootstrap over
+test examples. What is finished in `--work` is not fitted again.
 
 Several sets, such as two pools from one seed, need as many `--extended`, each followed by its `--name`.
 """
@@ -29,12 +31,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from edos_dataset.arrays import Floats
 from edos_dataset.augmentation.labelled import Labelled
 from edos_dataset.crowd.splits import plain_text
-from edos_dataset.labeling.heads import Floats
-from edos_dataset.labeling.metrics import evaluate_predictions, interval, resampled
 from edos_dataset.labels import LABELS
-from edos_dataset.shards import replacing, write_text
+from edos_dataset.metrics.classification import evaluate_predictions, interval, resampled
+from edos_dataset.runs.shards import replacing, write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "training"), str(ROOT / "benchmarks")]
@@ -44,8 +46,18 @@ from labelled_data import read_labelled_rows  # noqa: E402 - the folder of the s
 SCORES = ("macro_precision", "macro_recall", "macro_f1", "accuracy", "top_3_accuracy", "ece")
 SOURCE = "OSED, Table 5: macro precision, recall, F1 and accuracy in %, on the authors' own test part"
 TABLE_5 = {
-    "fastText": [(0.78, 4.73, 1.32, 6.36), (7.18, 10.28, 5.65, 11.20), (9.76, 11.19, 7.37, 12.04), (13.23, 15.06, 10.89, 15.53)],
-    "EmoBERT+": [(63.33, 63.94, 63.28, 65.17), (63.55, 63.54, 62.92, 64.55), (63.96, 64.27, 63.61, 64.88), (64.11, 64.59, 63.86, 65.00)],
+    "fastText": [
+        (0.78, 4.73, 1.32, 6.36),
+        (7.18, 10.28, 5.65, 11.20),
+        (9.76, 11.19, 7.37, 12.04),
+        (13.23, 15.06, 10.89, 15.53),
+    ],
+    "EmoBERT+": [
+        (63.33, 63.94, 63.28, 65.17),
+        (63.55, 63.54, 62.92, 64.55),
+        (63.96, 64.27, 63.61, 64.88),
+        (64.11, 64.59, 63.86, 65.00),
+    ],
 }
 RUNGS = ("base", "1st iteration", "2nd iteration", "2nd extended")
 PAPERS_STEPS = ["crowd", "spread", "self-label", "spread"]
@@ -60,7 +72,8 @@ class Rungs:
         train: [rungs], what is learned from on each.
         validation: what calibrates.
         test: what is measured on.
-        seen: training rows of the last rung whose last turn has the words of a test dialogue's: 0 unless the set has a leak.
+        seen: training rows of the last rung whose last turn has the words of a test dialogue's: 0 unless the set has a
+            leak.
     """
 
     steps: list[tuple[int, str]]
@@ -78,22 +91,42 @@ def read_rungs(folder: Path) -> Rungs:
     """
     splits = {name: read_labelled_rows(folder, name) for name in ("train", "validation", "test")}
     if empty := [name for name, rows in splits.items() if not len(rows)]:
-        raise ValueError(f"{folder}: the split {empty[0]} has no labelled rows: give a set that `edos extend` wrote of a seed with all three splits")
+        raise ValueError(
+            f"{folder}: the split {empty[0]} has no labelled rows: give a set that `edos extend` wrote of a seed with "
+            "all three splits"
+        )
     train, held = splits["train"], {plain_text(turns[-1]) for turns in splits["test"].rows.turns}
-    steps = [(int(step), Counter(np.array(train.methods)[train.steps == step].tolist()).most_common(1)[0][0]) for step in np.unique(train.steps)]
+    steps = [
+        (int(step), Counter(np.array(train.methods)[train.steps == step].tolist()).most_common(1)[0][0])
+        for step in np.unique(train.steps)
+    ]
     seen = sum(plain_text(turns[-1]) in held for turns in train.rows.turns)
-    return Rungs(steps, [train.take(train.steps <= step) for step, _ in steps], splits["validation"].rows, splits["test"].rows, seen)
+    return Rungs(
+        steps,
+        [train.take(train.steps <= step) for step, _ in steps],
+        splits["validation"].rows,
+        splits["test"].rows,
+        seen,
+    )
 
 
 def climb(learner: Any, rungs: Rungs, work: Path) -> list[dict[str, Any]]:  # noqa: ANN401 - any `Learner`
-    """Return the scores of every rung, with the number of its training rows and, above the first, `gain`: the difference in accuracy with its interval."""
+    """Return the scores of every rung, with the number of its training rows and, above the first, `gain`: the
+    difference in accuracy with its interval.
+    """
     results: list[dict[str, Any]] = []
     base: Any = None
     for (step, method), train in zip(rungs.steps, rungs.train, strict=True):
         probabilities = ask(learner, train, rungs, work)
         right = (probabilities.argmax(axis=1) == rungs.test.labels).astype(float)
         found = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), rungs.test.labels)
-        result = {"step": step, "method": method, "train": len(train), **{name: found[name] for name in SCORES}, "intervals": found["intervals"]}
+        result = {
+            "step": step,
+            "method": method,
+            "train": len(train),
+            **{name: found[name] for name in SCORES},
+            "intervals": found["intervals"],
+        }
         base = right if base is None else base
         if results:
             result["gain"] = {"accuracy": round(float((right - base).mean()), 4), "interval": paired(right - base)}
@@ -107,7 +140,9 @@ def paired(gains: Floats) -> list[float | None]:
 
 
 def ask(learner: Any, train: Labelled, rungs: Rungs, work: Path) -> Floats:  # noqa: ANN401
-    """Return the probabilities [n, 41] of the last turns of the test part, by the learner fitted on `train`, or as kept from an earlier run."""
+    """Return the probabilities [n, 41] of the last turns of the test part, by the learner fitted on `train`, or as kept
+    from an earlier run.
+    """
     names = [learner.identity, train.identity, rungs.validation.identity, rungs.test.identity]
     path = work / f"rung-{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]}.npy"
     if path.is_file():
@@ -143,7 +178,14 @@ def show(name: str, report: dict[str, Any], console: Console) -> None:
             scores = [f"{100 * result[score]:.1f}" for score in SCORES]
             difference = f"{100 * gain['accuracy']:+.1f} {_range(gain['interval'])}" if gain else ""
             rung = f"{result['step']} {result['method']}"
-            table.add_row(caption(learner), rung, f"{result['train']:,}", *scores, _range(result["intervals"]["accuracy"]), difference)
+            table.add_row(
+                caption(learner),
+                rung,
+                f"{result['train']:,}",
+                *scores,
+                _range(result["intervals"]["accuracy"]),
+                difference,
+            )
         table.add_section()
     for learner, figures in TABLE_5.items():
         for rung, row in zip(RUNGS, figures, strict=True):
@@ -163,20 +205,33 @@ def measure(folder: Path, learners: dict[str, Any], work: Path) -> dict[str, Any
     counts = {f"{step} {method}": len(train) for (step, method), train in zip(rungs.steps, rungs.train, strict=True)}
     sizes = {"train": counts, "validation": len(rungs.validation), "test": len(rungs.test), "seen": rungs.seen}
     as_in_papers = [method for _, method in rungs.steps] == PAPERS_STEPS
-    return {**sizes, "as_in_the_papers": as_in_papers, "learners": {portable(name): climb(each, rungs, work) for name, each in learners.items()}}
+    return {
+        **sizes,
+        "as_in_the_papers": as_in_papers,
+        "learners": {portable(name): climb(each, rungs, work) for name, each in learners.items()},
+    }
 
 
 def main() -> None:
     """Climb, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--extended", type=Path, action="append", required=True, help="folder that `edos extend` wrote; repeatable")
+    parser.add_argument(
+        "--extended", type=Path, action="append", required=True, help="folder that `edos extend` wrote; repeatable"
+    )
     parser.add_argument("--name", action="append", default=[], help="what to call it (default: the folder's name)")
-    parser.add_argument("--learners", nargs="+", required=True, help='"fasttext", "linear", or a command that takes --labelled FOLDER --out MODEL')
+    parser.add_argument(
+        "--learners",
+        nargs="+",
+        required=True,
+        help='"fasttext", "linear", or a command that takes --labelled FOLDER --out MODEL',
+    )
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps what is fitted")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     if arguments.name and len(arguments.name) != len(arguments.extended):
-        parser.error(f"{len(arguments.extended)} --extended and {len(arguments.name)} --name: give one for each, or none")
+        parser.error(
+            f"{len(arguments.extended)} --extended and {len(arguments.name)} --name: give one for each, or none"
+        )
     names = arguments.name or [folder.resolve().name for folder in arguments.extended]
     if len(set(names)) < len(names):
         parser.error(f"sets of equal names, {', '.join(names)}: give each its own --name")
@@ -184,7 +239,10 @@ def main() -> None:
         from edos_dataset.augmentation.learners import learner_of
 
         learners = {name: learner_of(name, arguments.work) for name in arguments.learners}
-        sets = {name: measure(folder, learners, arguments.work) for name, folder in zip(names, arguments.extended, strict=True)}
+        sets = {
+            name: measure(folder, learners, arguments.work)
+            for name, folder in zip(names, arguments.extended, strict=True)
+        }
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     from encoding import describe_machine  # benchmarks/encoding.py loads much

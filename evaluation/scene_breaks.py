@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.schema import unnest
+from edos_dataset.arrays import unnest
 from edos_dataset.segmentation.alignment import align, find_scripts
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.scripts import Speech, read_script
@@ -28,7 +28,8 @@ class Silences:
     """The silences of one film, in seconds, each against the scenes of the script.
 
     Attributes:
-        at_breaks: [breaks] the longest one between the last sentence known to be in a scene and the first in a later one.
+        at_breaks: [breaks] the longest one between the last sentence known to be in a scene and the first in a later
+            one.
         within: [seams] those between adjacent sentences of one scene.
         unplaced: breaks that are left out: no time is known there, or the sentences around them are not aligned.
     """
@@ -54,10 +55,18 @@ def silences_of_films(table: pa.Table, scripts: Path) -> list[Silences]:
     speeches = _read_scripts(scripts)
     sentences, offsets = unnest(table, "sentences")
     films = [sentences.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
-    chosen, shared = find_scripts([film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in speeches])
-    found = [measure_film(film, speeches[script]) for film, script, share in zip(films, chosen, shared, strict=True) if share >= LEAST_SHARED]
+    chosen, shared = find_scripts(
+        [film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in speeches]
+    )
+    found = [
+        measure_film(film, speeches[script])
+        for film, script, share in zip(films, chosen, shared, strict=True)
+        if share >= LEAST_SHARED
+    ]
     if not found:
-        raise ValueError(f"none of the {len(films)} films shares its words with any of the {len(speeches)} scripts in {scripts}")
+        raise ValueError(
+            f"none of the {len(films)} films shares its words with any of the {len(speeches)} scripts in {scripts}"
+        )
     return found
 
 
@@ -93,7 +102,9 @@ def measure_film(sentences: pa.StructArray, speeches: Sequence[Speech]) -> Silen
     return Silences(at_breaks, within[~np.isnan(within)], int(np.ptp(scenes)) - len(at_breaks))
 
 
-def judge_thresholds(films: Sequence[Silences], thresholds: Sequence[float], seed: int = 0, samples: int = 1000) -> dict[str, Any]:
+def judge_thresholds(
+    films: Sequence[Silences], thresholds: Sequence[float], seed: int = 0, samples: int = 1000
+) -> dict[str, Any]:
     """Judge "a silence longer than this ends a scene" at each threshold.
 
     Args:
@@ -103,9 +114,10 @@ def judge_thresholds(films: Sequence[Silences], thresholds: Sequence[float], see
         samples: of the bootstrap.
 
     Returns:
-        `films`, `scene_breaks`, `unplaced_breaks` and `seams_within_scenes`: how many; `thresholds`: rows of `seconds`, `precision` (1 less the share of cuts
-        inside a scene), `recall` (share of scene breaks cut), `f1`, and `cuts_a_film`; `best`: the row of the best F1, and `best_interval`, in which the best
-        threshold of 95 % of the samples lies.
+        `films`, `scene_breaks`, `unplaced_breaks` and `seams_within_scenes`: how many; `thresholds`: rows of `seconds`,
+        `precision` (1 less the share of cuts inside a scene), `recall` (share of scene breaks cut), `f1`, and
+        `cuts_a_film`; `best`: the row of the best F1, and `best_interval`, in which the best threshold of 95 % of the
+        samples lies.
     """
     limits = np.asarray(thresholds)[:, None]
     right = np.array([(film.at_breaks > limits).sum(1) for film in films], float)  # [films, thresholds]
@@ -113,7 +125,10 @@ def judge_thresholds(films: Sequence[Silences], thresholds: Sequence[float], see
     breaks = np.array([len(film.at_breaks) for film in films], float)
     precision, recall, f1 = _scores(right.sum(0), wrong.sum(0), breaks.sum())
     picks = np.random.default_rng(seed).integers(len(films), size=(samples, len(films)))
-    best = [float(thresholds[int(_scores(right[pick].sum(0), wrong[pick].sum(0), breaks[pick].sum())[2].argmax())]) for pick in picks]
+    best = [
+        float(thresholds[int(_scores(right[pick].sum(0), wrong[pick].sum(0), breaks[pick].sum())[2].argmax())])
+        for pick in picks
+    ]
     columns = zip(thresholds, precision, recall, f1, (right + wrong).mean(0), strict=True)
     names = ("seconds", "precision", "recall", "f1", "cuts_a_film")
     rows = [dict(zip(names, (round(float(value), 4) for value in row), strict=True)) for row in columns]

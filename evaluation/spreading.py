@@ -1,11 +1,14 @@
-"""How far similarity spreading can be trusted, by threshold and rule: how many get a label, and how often near seeds have the same one.
+"""How far similarity spreading can be trusted, by threshold and rule: how many get a label, and how often near seeds
+have the same one.
 
     edos crowd seed "$EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv" --out build/seed
-    edos curate "$EDOS_DATA_DIR/frasier/subtitles" "$EDOS_DATA_DIR/noisy_srt" "$EDOS_DATA_DIR/opensubtitles_xml" --no-labels --out build/pool
+    edos curate "$EDOS_DATA_DIR/frasier/subtitles" "$EDOS_DATA_DIR/noisy_srt" "$EDOS_DATA_DIR/opensubtitles_xml" \
+        --no-labels --out build/pool
     python evaluation/spreading.py --seed build/seed --pool build/pool --work build/spreading
 
-For each threshold: the seeds of the training part that would get a label from the other ones (of other words), and the share of them that would get their own,
-with a 95 % interval (Wilson); and what the pool gets under all rules. Writes evaluation/spreading.json and prints a table.
+For each threshold: the seeds of the training part that would get a label from the other ones (of other words), and the
+share of them that would get their own, with a 95 % interval (Wilson); and what the pool gets under all rules. Writes
+evaluation/spreading.json and prints a table.
 """
 
 import argparse
@@ -24,8 +27,8 @@ from edos_dataset.augmentation.labelled import labelled_of
 from edos_dataset.augmentation.pool import read_pool
 from edos_dataset.augmentation.spreading import Conflict, SpreadingRules, agreement_of_seeds, spread
 from edos_dataset.crowd.seed import read_seed
-from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.labeling.metrics import wilson
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.metrics.classification import wilson
 
 THRESHOLDS = (0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
 
@@ -34,7 +37,9 @@ def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=Path, required=True, help="folder that `edos crowd seed` wrote")
-    parser.add_argument("--pool", type=Path, nargs="+", required=True, help="folders of `edos curate`, or files of JSON lines")
+    parser.add_argument(
+        "--pool", type=Path, nargs="+", required=True, help="folders of `edos curate`, or files of JSON lines"
+    )
     parser.add_argument("--encoder", default=DEFAULT_MODEL)
     parser.add_argument("--history", type=int, default=4, help="earlier turns that count")
     parser.add_argument("--thresholds", type=float, nargs="+", default=THRESHOLDS)
@@ -47,7 +52,13 @@ def main() -> None:
     pool = read_pool(arguments.pool, store, arguments.history).candidates
     rows = [measure(threshold, train, labels, pool, held_out) for threshold in arguments.thresholds]
     command = "python evaluation/spreading.py --seed SEED --pool POOL --work WORK"
-    facts = {"command": command, "date": date.today().isoformat(), "encoder": store.encoder.identity, "seeds": len(train), "candidates": len(pool)}
+    facts = {
+        "command": command,
+        "date": date.today().isoformat(),
+        "encoder": store.encoder.identity,
+        "seeds": len(train),
+        "candidates": len(pool),
+    }
     arguments.out.write_text(json.dumps({**facts, "thresholds": rows}, indent=1) + "\n", encoding="utf-8")
     show(rows)
 
@@ -57,16 +68,26 @@ def read_dialogues(seed: Path, splits: list[str], store: VectorStore, history: i
     table = read_seed(seed, splits)
     table = table.filter(table["label"].is_valid())
     turns = labelled_of(table).turns
-    return Dialogues(table["dialogue_id"].to_pylist(), turns, store.dialogues([dialogue[-history - 1 :] for dialogue in turns])), table["label"].to_pylist()
+    return Dialogues(
+        table["dialogue_id"].to_pylist(), turns, store.dialogues([dialogue[-history - 1 :] for dialogue in turns])
+    ), table["label"].to_pylist()
 
 
-def measure(threshold: float, seeds: Dialogues, labels: list[int], pool: Dialogues, held_out: Dialogues) -> dict[str, Any]:
-    """Return the line of a threshold: by rule for conflicts, the seeds near others and those of them with their label; what the pool gets."""
+def measure(
+    threshold: float, seeds: Dialogues, labels: list[int], pool: Dialogues, held_out: Dialogues
+) -> dict[str, Any]:
+    """Return the line of a threshold: by rule for conflicts, the seeds near others and those of them with their label;
+    what the pool gets.
+    """
     row: dict[str, Any] = {"threshold": threshold}
     for conflict in get_args(Conflict):
         found = agreement_of_seeds(seeds, labels, SpreadingRules(threshold=threshold, conflict=conflict))
         share = found["same"] / found["near"] if found["near"] else 0.0
-        row[conflict] = {**found, "share": round(share, 4), "interval": [round(end, 4) for end in wilson(share, found["near"])] if found["near"] else None}
+        row[conflict] = {
+            **found,
+            "share": round(share, 4),
+            "interval": [round(end, 4) for end in wilson(share, found["near"])] if found["near"] else None,
+        }
     count = spread(seeds, labels, pool, held_out, SpreadingRules(threshold=threshold)).count
     return {**row, "pool": {"labelled": count.kept, "labels": len(count.tally), "rejected": count.rejected}}
 
@@ -77,8 +98,12 @@ def show(rows: list[dict[str, Any]]) -> None:
     for name in ("threshold", *get_args(Conflict), "new labels", "rejected"):
         table.add_column(name, justify="right" if name != "rejected" else "left")
     for row in rows:
-        shares = [f"{row[rule]['same']} of {row[rule]['near']} ({row[rule]['share']:.1%})" for rule in get_args(Conflict)]
-        rejected = ", ".join(f"{reason} {count:,}" for reason, count in row["pool"]["rejected"].items() if reason != "not_similar")
+        shares = [
+            f"{row[rule]['same']} of {row[rule]['near']} ({row[rule]['share']:.1%})" for rule in get_args(Conflict)
+        ]
+        rejected = ", ".join(
+            f"{reason} {count:,}" for reason, count in row["pool"]["rejected"].items() if reason != "not_similar"
+        )
         table.add_row(str(row["threshold"]), *shares, f"{row['pool']['labelled']:,}", rejected)
     Console(width=150, file=sys.stdout).print(table)
 

@@ -1,4 +1,6 @@
-"""The EDOS authors' crowd labels: `mturk_groundtruth_labels.csv`, three people's answers for each dialogue (CC BY 4.0; the text is subtitles)."""
+"""The EDOS authors' crowd labels: `mturk_groundtruth_labels.csv`, three people's answers for each dialogue (CC BY 4.0;
+the text is subtitles).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,11 +8,13 @@ from pathlib import Path
 import datasets
 
 from edos_dataset.crowd.seed import seed_features
-from edos_dataset.releases import Reject, Release, ReleaseBuilder, Row, read_crowd
+from edos_dataset.releases.raw import Reject, Release, ReleaseBuilder, Row, read_crowd
 
 
 class EdosAmt(ReleaseBuilder):
-    """A dialogue a row: `dialogue_id`, `turns`, `label` of the last turn (null without a majority), `answers`; `edos crowd seed` makes splits of it."""
+    """A dialogue a row: `dialogue_id`, `turns`, `label` of the last turn (null without a majority), `answers`; `edos
+    crowd seed` makes splits of it.
+    """
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = [datasets.BuilderConfig("amt", VERSION, description="the crowd's labels")]
@@ -23,7 +27,9 @@ class EdosAmt(ReleaseBuilder):
 
     def _info(self) -> datasets.DatasetInfo:
         columns = {name: column for name, column in seed_features().items() if name != "soft_label"}
-        return datasets.DatasetInfo(description=__doc__, features=datasets.Features(columns), license="CC BY 4.0 (labels)")
+        return datasets.DatasetInfo(
+            description=__doc__, features=datasets.Features(columns), license="CC BY 4.0 (labels)"
+        )
 
     def rows(self, path: Path) -> Iterator[Row | Reject]:
         """Yield the dialogues and what is rejected."""

@@ -1,4 +1,6 @@
-"""The EDOS authors' extended labels, spread from the crowd's to near dialogues or given by a classifier (CC BY 4.0; the text is subtitles)."""
+"""The EDOS authors' extended labels, spread from the crowd's to near dialogues or given by a classifier (CC BY 4.0; the
+text is subtitles).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +8,7 @@ from pathlib import Path
 import datasets
 
 from edos_dataset.augmentation.extended import extended_features
-from edos_dataset.releases import Reject, Release, ReleaseBuilder, Row, read_extension
+from edos_dataset.releases.raw import Reject, Release, ReleaseBuilder, Row, read_extension
 
 _METHODS = {"similar": "spread", "self_labeled": "self-label", "similar_self_labeled": "spread"}
 _COLUMNS = ("dialogue_id", "turns", "label", "method", "seed_id", "similarity", "confidence")
@@ -16,7 +18,9 @@ class EdosExtended(ReleaseBuilder):
     """A dialogue a row, with the label of its last turn; the columns mean what they mean in the config `extended`."""
 
     VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIGS = [datasets.BuilderConfig(name, datasets.Version("1.0.0"), description=f"{name}_dialogs.csv") for name in _METHODS]
+    BUILDER_CONFIGS = [
+        datasets.BuilderConfig(name, datasets.Version("1.0.0"), description=f"{name}_dialogs.csv") for name in _METHODS
+    ]
     DEFAULT_CONFIG_NAME = "similar"
 
     @classmethod
@@ -26,7 +30,11 @@ class EdosExtended(ReleaseBuilder):
 
     def _info(self) -> datasets.DatasetInfo:
         known = extended_features()
-        return datasets.DatasetInfo(description=__doc__, features=datasets.Features({name: known[name] for name in _COLUMNS}), license="CC BY 4.0 (labels)")
+        return datasets.DatasetInfo(
+            description=__doc__,
+            features=datasets.Features({name: known[name] for name in _COLUMNS}),
+            license="CC BY 4.0 (labels)",
+        )
 
     def rows(self, path: Path) -> Iterator[Row | Reject]:
         """Yield the dialogues and what is rejected."""

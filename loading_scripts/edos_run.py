@@ -1,4 +1,6 @@
-"""A folder that this package wrote: of `edos curate`, `edos label`, `edos hydrate`, `edos labels-only`, `edos crowd seed` or `edos extend`."""
+"""A folder that this package wrote: of `edos curate`, `edos label`, `edos hydrate`, `edos labels-only`, `edos crowd
+seed` or `edos extend`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +9,9 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.loading import folder_features, folder_files, folder_tables
-from edos_dataset.pipeline import hash_json
-from edos_dataset.shards import digest
+from edos_dataset.releases.load import folder_features, folder_files, folder_tables
+from edos_dataset.runs.pipeline import hash_json
+from edos_dataset.runs.shards import digest
 
 
 class EdosRun(datasets.ArrowBasedBuilder):
@@ -27,7 +29,9 @@ class EdosRun(datasets.ArrowBasedBuilder):
 
     VERSION = datasets.Version("1.0.0")
 
-    def __init__(self, cache_dir: str | None = None, *, data_dir: str | Path, config_name: str | None = None, **more: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self, cache_dir: str | None = None, *, data_dir: str | Path, config_name: str | None = None, **more: Any
+    ) -> None:  # noqa: ANN401
         name, self.files = folder_files(Path(data_dir), config_name)
         content = [[split, [digest(path) for path in paths]] for split, paths in self.files.items()]
         more |= {"hash": hash_json(content), "data_dir": str(data_dir), "config_name": name}

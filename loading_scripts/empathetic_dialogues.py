@@ -1,18 +1,22 @@
-"""EmpatheticDialogues: as its authors published it, in splits, or by emotion, as the EDOS authors did, plain or with labels on every turn (CC BY-NC 4.0)."""
+"""EmpatheticDialogues: as its authors published it, in splits, or by emotion, as the EDOS authors did, plain or with
+labels on every turn (CC BY-NC 4.0).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
 
-from edos_dataset.conversations import read_conversations, read_splits
 from edos_dataset.labels import EMOTIONS, LABELS
-from edos_dataset.releases import Reject, Release, ReleaseBuilder, Row
+from edos_dataset.releases.conversations import read_conversations, read_splits
+from edos_dataset.releases.raw import Reject, Release, ReleaseBuilder, Row
 from edos_dataset.schema import list_of
 
 
 class EmpatheticDialogues(ReleaseBuilder):
-    """A conversation a row: `dialogue_id`, `emotion` of the speaker, `situation`, `turns` with `text`, `speaker` and, if annotated, `label`."""
+    """A conversation a row: `dialogue_id`, `emotion` of the speaker, `situation`, `turns` with `text`, `speaker` and,
+    if annotated, `label`.
+    """
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = [
@@ -28,14 +32,27 @@ class EmpatheticDialogues(ReleaseBuilder):
         if config == "original":
             files = {"train": ["train.csv"], "validation": ["valid.csv"], "test": ["test.csv"]}
             return Release("empathetic_dialogues", files, ("empathetic_dialogues/original", "original", ""))
-        return Release("empathetic_intents", {"train": [f"{config}/{emotion}.csv" for emotion in EMOTIONS]}, ("empathetic_dialogues", ""))
+        return Release(
+            "empathetic_intents",
+            {"train": [f"{config}/{emotion}.csv" for emotion in EMOTIONS]},
+            ("empathetic_dialogues", ""),
+        )
 
     def _info(self) -> datasets.DatasetInfo:
         label = datasets.ClassLabel(names=list(LABELS))
         turn = {"text": datasets.Value("string"), "speaker": datasets.Value("string"), "label": label}
-        columns = {"dialogue_id": datasets.Value("string"), "emotion": label, "situation": datasets.Value("string"), "turns": list_of(turn)}
+        columns = {
+            "dialogue_id": datasets.Value("string"),
+            "emotion": label,
+            "situation": datasets.Value("string"),
+            "turns": list_of(turn),
+        }
         return datasets.DatasetInfo(description=__doc__, features=datasets.Features(columns), license="CC BY-NC 4.0")
 
     def rows(self, path: Path) -> Iterator[Row | Reject]:
         """Yield the conversations and what is rejected."""
-        return read_splits(path) if self.config.name == "original" else read_conversations(path, self.config.name == "annotated")
+        return (
+            read_splits(path)
+            if self.config.name == "original"
+            else read_conversations(path, self.config.name == "annotated")
+        )

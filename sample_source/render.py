@@ -213,7 +213,11 @@ def missing_defects(texts: dict[Document, bytes]) -> list[str]:
     """Name the planned defects that the rendered files do not show."""
     first = {item.film: content for item, content in reversed(list(texts.items()))}
     encodings = {row.number: row.encoding.removesuffix("-sig") for row in FILMS}
-    return [name for name, (film, pattern) in DEFECTS.items() if film not in first or not re.search(pattern, first[film].decode(encodings[film]))]
+    return [
+        name
+        for name, (film, pattern) in DEFECTS.items()
+        if film not in first or not re.search(pattern, first[film].decode(encodings[film]))
+    ]
 
 
 def main() -> int:

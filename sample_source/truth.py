@@ -100,7 +100,11 @@ def find_duplicates(films: dict[int, Screenplay], documents: list[Document]) -> 
             for scene in films[document.film].scenes:
                 turns = tuple(item.text for item in scene if isinstance(item, Speech))
                 found.setdefault(turns, []).append(document.document)
-    return [{"documents": names, "turns": list(turns), "reason": "duplicate_dialogue"} for turns, names in found.items() if len(names) > 1]
+    return [
+        {"documents": names, "turns": list(turns), "reason": "duplicate_dialogue"}
+        for turns, names in found.items()
+        if len(names) > 1
+    ]
 
 
 def build_truth(

@@ -10,9 +10,12 @@ settings.load_profile("patient")
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A local Hub; `huggingface_hub` in this process talks to it where it is given `endpoint=hub.url`, fresh ones by `hub.environment(home)`."""
-    from hub.server import LocalHub
+    """A local Hub; `huggingface_hub` in this process talks to it where it is given `endpoint=hub.url`, fresh ones by
+    `hub.environment(home)`.
+    """
     from huggingface_hub import constants
+
+    from local_hub.server import LocalHub
 
     # Read from the environment when huggingface_hub was imported, so setting that would be too late.
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)

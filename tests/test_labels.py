@@ -33,7 +33,10 @@ def test_every_label_is_in_one_group_of_kin():
 
 def test_every_label_has_a_definition_of_its_own():
     assert tuple(DEFINITIONS) == LABELS
-    assert all(re.fullmatch(r"The [^.]+\.", text) for text in DEFINITIONS.values()) and len(set(DEFINITIONS.values())) == 41
+    assert (
+        all(re.fullmatch(r"The [^.]+\.", text) for text in DEFINITIONS.values())
+        and len(set(DEFINITIONS.values())) == 41
+    )
 
 
 @pytest.mark.parametrize(("text", "number"), [("Afraid", 0), ("  JOYFUL\n", 22), ("Neutral ", 40)])

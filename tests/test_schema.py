@@ -7,8 +7,9 @@ from datasets import ClassLabel, Dataset, Features
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.labels import LABELS
-from edos_dataset.schema import CONFIGS, DIALOGUES, ENCODED, LABELLED, TURN, features, nest, published, unnest
+from edos_dataset.schema import CONFIGS, DIALOGUES, ENCODED, LABELLED, TURN, features, published
 
 COLUMNS = ("dialogue_id", "document_id", "language", "source", "turns")
 ROWS = st.lists(st.lists(st.text(max_size=5), max_size=4), max_size=8)
@@ -18,7 +19,12 @@ def turns_column(rows):
     """Build the column `turns` of rows of texts; the times are the number of the turn, or null."""
     flat = [text for row in rows for text in row]
     times = [number if number % 3 else None for number in range(len(flat))]
-    columns = {"text": flat, "start": times, "end": times, "sentence_ids": [[number, number + 1] for number in range(len(flat))]}
+    columns = {
+        "text": flat,
+        "start": times,
+        "end": times,
+        "sentence_ids": [[number, number + 1] for number in range(len(flat))],
+    }
     return nest(np.cumsum([0, *map(len, rows)]), TURN, columns)
 
 

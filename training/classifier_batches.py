@@ -11,13 +11,14 @@ from classifier_data import Data
 from classifier_model import token_ids
 from classifier_recipe import ClassifierRecipe
 
-from edos_dataset.labeling import inference
-from edos_dataset.labeling.encoder import token_batches
+from edos_dataset.labeling.models import inference
+from edos_dataset.labeling.models.encoder import token_batches
 
 
 @dataclass(frozen=True)
 class Examples:
-    """The training part as the model reads it: token ids, target probabilities and loss weights of every example; replayed ones come last.
+    """The training part as the model reads it: token ids, target probabilities and loss weights of every example;
+    replayed ones come last.
 
     With dropout of the history, all of them follow once more as turns without their history.
     """
@@ -41,7 +42,9 @@ class Examples:
         return cls(inputs, torch.from_numpy(targets), torch.from_numpy(weights), len(data.train), len(smooth))
 
     def epoch(self, number: int, recipe: ClassifierRecipe) -> list[np.ndarray]:
-        """Return the rows of every update of an epoch: all own examples and a sample of the replayed ones, shuffled by the recipe's seed."""
+        """Return the rows of every update of an epoch: all own examples and a sample of the replayed ones, shuffled by
+        the recipe's seed.
+        """
         generator = np.random.default_rng([recipe.seed, number])
         further = np.arange(self.own, self.count)
         sample = generator.permutation(further)[: round(recipe.replay_share * len(further))]
@@ -52,7 +55,9 @@ class Examples:
 
 
 def micro_batches(rows: np.ndarray, inputs: Sequence[list[int]], budget: int) -> list[np.ndarray]:
-    """Sort rows by length, longest first, and cut them so that rows times the longest stays within `budget` tokens (a longer one goes alone)."""
+    """Sort rows by length, longest first, and cut them so that rows times the longest stays within `budget` tokens (a
+    longer one goes alone).
+    """
     return [rows[batch] for batch in token_batches([len(inputs[row]) for row in rows], budget)]
 
 

@@ -44,7 +44,10 @@ class Progress:
             ValueError: it is not a number.
         """
         if not math.isfinite(value):
-            raise ValueError(f"the validation cross-entropy of update {self.update} is {value}: lower the recipe's learning rates, or set precision to no")
+            raise ValueError(
+                f"the validation cross-entropy of update {self.update} is {value}: lower the recipe's learning rates, "
+                "or set precision to no"
+            )
         if value < self.best:
             self.best, self.best_update, self.waited = value, self.update, 0
             return True
@@ -63,7 +66,9 @@ class Progress:
         model.load_state_dict(torch.load(folder / BEST, map_location="cpu"), strict=False)
 
     def save(self, folder: Path, accelerator: Accelerator) -> None:
-        """Write a checkpoint of all that accelerate prepared or registered; its progress.json, written last, makes it count."""
+        """Write a checkpoint of all that accelerate prepared or registered; its progress.json, written last, makes it
+        count.
+        """
         target = folder / f"checkpoint-{self.update}"
         accelerator.save_state(str(target), safe_serialization=False)
         accelerator.wait_for_everyone()
@@ -88,14 +93,19 @@ def resume(folder: Path, training: dict[str, Any], accelerator: Accelerator) -> 
     progress = Progress(**json.loads((last / PROGRESS).read_text(encoding="utf-8")))
     if progress.training != json.loads(json.dumps(training)):
         other = sorted(key for key in training if progress.training.get(key) != json.loads(json.dumps(training[key])))
-        raise ValueError(f"{last} belongs to another training ({', '.join(other)} differ): choose another --out, or remove the folder to start anew")
+        raise ValueError(
+            f"{last} belongs to another training ({', '.join(other)} differ): choose another --out, or remove the "
+            "folder to start anew"
+        )
     accelerator.register_load_state_pre_hook(lambda models, source: _load_weights(models, Path(source), accelerator))
     accelerator.load_state(str(last))
     return progress
 
 
 def _load_weights(models: list[torch.nn.Module], source: Path, accelerator: Accelerator) -> None:
-    """Load the model's weights in the place of accelerate, which cannot if they were saved by several processes and one goes on, or the other way round."""
+    """Load the model's weights in the place of accelerate, which cannot if they were saved by several processes and one
+    goes on, or the other way round.
+    """
     weights = torch.load(source / "pytorch_model.bin", map_location="cpu")
     consume_prefix_in_state_dict_if_present(weights, "module.")
     accelerator.unwrap_model(models.pop()).load_state_dict(weights)

@@ -1,4 +1,6 @@
-"""Training, validation and test examples of the two classifiers, with nothing of the held-out parts in the training part."""
+"""Training, validation and test examples of the two classifiers, with nothing of the held-out parts in the training
+part.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,8 +30,8 @@ from linear_head_data import (
     split_turns,
 )
 
-from edos_dataset.labeling.encoder import Encoder
-from edos_dataset.labeling.heads import Floats
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 
 SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
@@ -96,68 +98,113 @@ class Data:
 
 
 def load_data(recipe: ClassifierRecipe, folder: Path | None, cache: Path | None, labelled: Path | None = None) -> Data:
-    """Read the task's examples, and add the recipe's further sources to the training part, except what is near to a held-out text.
+    """Read the task's examples, and add the recipe's further sources to the training part, except what is near to a
+    held-out text.
 
     Args:
         recipe: the training.
         folder: the data folder; None will do with `labelled` and a recipe that asks for nothing else.
         cache: folder that keeps embeddings for the next training.
-        labelled: a data set of `edos crowd seed` or `edos extend` whose splits are the task's parts, instead of the authors' files and the recipe's split.
+        labelled: a data set of `edos crowd seed` or `edos extend` whose splits are the task's parts, instead of the
+            authors' files and the recipe's split.
 
     Raises:
-        ValueError: a part is left without examples (a labelled set needs no test part), or the data folder is needed and not given.
+        ValueError: a part is left without examples (a labelled set needs no test part), or the data folder is needed
+            and not given.
     """
-    if folder is None and (asked := [key for key in FROM_FOLDER if getattr(recipe, key)] or ([] if labelled else ["task"])):
-        raise ValueError(f"the recipe's {', '.join(asked)} needs files of the data folder: give --data-dir, or a recipe without")
+    if folder is None and (
+        asked := [key for key in FROM_FOLDER if getattr(recipe, key)] or ([] if labelled else ["task"])
+    ):
+        raise ValueError(
+            f"the recipe's {', '.join(asked)} needs files of the data folder: give --data-dir, or a recipe without"
+        )
     root = folder or Path()
     own, held = _read_labelled(labelled, recipe, cache) if labelled else _read_authors(recipe, root, cache)
     left_out, added = dict(own.left_out), {}
     for source, (weight, more) in _further(recipe, root, _last_words(own)).items():
         copies = _copies(more.dialogues, _embed_last(more.dialogues, cache), own, held, recipe.near_duplicate)
         left_out[source] = int(copies.sum())
-        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(copies), weight, np.float32)).take(~copies)
+        added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(copies), weight, np.float32)).take(
+            ~copies
+        )
     replay = _join([own.replay, *(added.pop(source) for source in SAMPLED if source in added)])
-    names = (WEAK_FILES if recipe.replay else ()) + (CROWD_FILES if recipe.unagreed else ()) + (CONVERSATIONS if recipe.first_turns else ())
+    names = (
+        (WEAK_FILES if recipe.replay else ())
+        + (CROWD_FILES if recipe.unagreed else ())
+        + (CONVERSATIONS if recipe.first_turns else ())
+    )
     names += (ANNOTATED if recipe.annotated else ()) + ((SELF_LABELLED,) if recipe.self_labelled else ())
     files = own.files | {name: root / name for name in names}
     return replace(own, train=_join([own.train, *added.values()]), replay=replay, files=files, left_out=left_out)
 
 
 def _read_authors(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> tuple[Data, Floats]:
-    """Read the authors' files of the task and split them as the recipe says; also return the embeddings of the held-out last turns."""
+    """Read the authors' files of the task and split them as the recipe says; also return the embeddings of the held-out
+    last turns.
+    """
     weak = recipe.task == "weak"
     frequent, examples = read_frequent(FREQUENT), read_weak(folder) if weak else read_crowd(folder)
     vectors = _embed_last(examples.dialogues, cache)
     pinned = _near(vectors, _embed_last(frequent.dialogues, cache), recipe.near_duplicate)
-    parts = split(examples, vectors, pinned, {"near_duplicate": recipe.near_duplicate, "seed": recipe.split_seed, "shares": recipe.shares})
+    parts = split(
+        examples,
+        vectors,
+        pinned,
+        {"near_duplicate": recipe.near_duplicate, "seed": recipe.split_seed, "shares": recipe.shares},
+    )
     counts = np.bincount(parts, minlength=3).tolist()
     if not all(counts):
-        raise ValueError(f"{folder}: {counts} examples for training, validation and test: every part needs some; add data or change the recipe's shares")
-    own = Part(examples.dialogues, examples.labels, _targets(examples.targets, examples.labels, recipe), np.ones(len(parts), np.float32))
+        raise ValueError(
+            f"{folder}: {counts} examples for training, validation and test: every part needs some; add data or change "
+            "the recipe's shares"
+        )
+    own = Part(
+        examples.dialogues,
+        examples.labels,
+        _targets(examples.targets, examples.labels, recipe),
+        np.ones(len(parts), np.float32),
+    )
     files = {name: folder / name for name in (WEAK_FILES if weak else CROWD_FILES)}
-    return Data(own.take(parts == 0), own.take(NONE), own.take(parts == 1), own.take(parts == 2), files, {}), vectors[parts > 0]
+    return Data(own.take(parts == 0), own.take(NONE), own.take(parts == 1), own.take(parts == 2), files, {}), vectors[
+        parts > 0
+    ]
 
 
 def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None) -> tuple[Data, Floats]:
-    """Read the splits of a labelled set, without training rows near to a held-out one; labels that people did not give have the recipe's weight."""
+    """Read the splits of a labelled set, without training rows near to a held-out one; labels that people did not give
+    have the recipe's weight.
+    """
     parts = []
     for name in ("train", "validation", "test"):
         read = read_labelled_rows(folder, name)
         rows, weights = read.rows, (read.rows.weights * np.where(read.by_people, 1, recipe.extended)).astype(np.float32)
-        parts.append(Part([*map(list, rows.turns)], rows.labels, _targets(rows.targets, rows.labels, recipe), weights).take(weights > 0))
+        parts.append(
+            Part([*map(list, rows.turns)], rows.labels, _targets(rows.targets, rows.labels, recipe), weights).take(
+                weights > 0
+            )
+        )
     train, validation, test = parts
     if not (len(train) and len(validation)):
-        raise ValueError(f"{folder}: {[len(part) for part in parts]} examples for training, validation and test: the first two parts need some")
+        raise ValueError(
+            f"{folder}: {[len(part) for part in parts]} examples for training, validation and test: the first two "
+            "parts need some"
+        )
     root = folder.resolve()
     files = {f"{root.name}/{path.relative_to(root).as_posix()}": path for path in labelled_files(root).values()}
-    data, held = Data(train, train.take(NONE), validation, test, files, {}), _embed_last(validation.dialogues + test.dialogues, cache)
+    data, held = (
+        Data(train, train.take(NONE), validation, test, files, {}),
+        _embed_last(validation.dialogues + test.dialogues, cache),
+    )
     copies = _copies(train.dialogues, _embed_last(train.dialogues, cache), data, held, recipe.near_duplicate)
     return replace(data, train=train.take(~copies), left_out={"labelled dialogues": int(copies.sum())}), held
 
 
 def _copies(dialogues: Sequence[Sequence[str]], vectors: Floats, data: Data, held: Floats, threshold: float) -> Bools:
-    """Return which dialogues have a last turn equal or near to a held-out one of the data, whose embeddings are `held`."""
-    # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared besides.
+    """Return which dialogues have a last turn equal or near to a held-out one of the data, whose
+    embeddings are `held`.
+    """
+    # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared
+    # besides.
     texts = _last_words(data)
     return np.array([plain_text(turns[-1]) in texts for turns in dialogues], bool) | _near(vectors, held, threshold)
 
@@ -188,7 +235,8 @@ def _further(recipe: ClassifierRecipe, folder: Path, held_texts: set[str]) -> di
 def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
     """Read the opening turn of every conversation of EmpatheticDialogues, labelled with the conversation's emotion.
 
-    Conversations of which the situation or a turn is among `held_texts` (as `plain_text` gives them) are left out whole.
+    Conversations of which the situation or a turn is among `held_texts` (as `plain_text` gives them) are left out
+    whole.
     """
     pairs = []
     for emotion, turns in _conversations(folder, CONVERSATIONS, held_texts):
@@ -197,7 +245,8 @@ def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
 
 
 def read_annotated(folder: Path, held_texts: set[str]) -> Examples:
-    """Read the other turns of these conversations, labelled by the authors' RoBERTa-sized classifier (annotated EmpatheticDialogues): a teacher's answers.
+    """Read the other turns of these conversations, labelled by the authors' RoBERTa-sized classifier (annotated
+    EmpatheticDialogues): a teacher's answers.
 
     Conversations are left out as by `read_first_turns`, because the teacher knew their situations.
     """
@@ -208,13 +257,23 @@ def read_annotated(folder: Path, held_texts: set[str]) -> Examples:
     return _single_turns([(text, label) for text, label in pairs if label != MISSING])
 
 
-def _conversations(folder: Path, names: Sequence[str], held_texts: set[str], more: Sequence[str] = ()) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yield the emotion and the rows (situation and turns) of every conversation of which no text is among `held_texts`; `more` are further columns."""
+def _conversations(
+    folder: Path, names: Sequence[str], held_texts: set[str], more: Sequence[str] = ()
+) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Yield the emotion and the rows (situation and turns) of every conversation of which no text is among
+    `held_texts`; `more` are further columns.
+    """
     for path in (folder / name for name in names):
         conversations: dict[str, list[dict[str, str]]] = {}
         for row in read_rows(path, ("Dialog_ID", "Actor", "Text", *more)):
-            conversations.setdefault(row["Dialog_ID"], []).append(row | {"Text": row["Text"].replace("_comma_", ",").strip()})
-        yield from ((path.stem, turns) for turns in conversations.values() if not any(plain_text(row["Text"]) in held_texts for row in turns))
+            conversations.setdefault(row["Dialog_ID"], []).append(
+                row | {"Text": row["Text"].replace("_comma_", ",").strip()}
+            )
+        yield from (
+            (path.stem, turns)
+            for turns in conversations.values()
+            if not any(plain_text(row["Text"]) in held_texts for row in turns)
+        )
 
 
 def _single_turns(pairs: Sequence[tuple[str, int]]) -> Examples:
@@ -223,8 +282,13 @@ def _single_turns(pairs: Sequence[tuple[str, int]]) -> Examples:
 
 
 def read_self_labelled(folder: Path) -> Examples:
-    """Read the dialogues that the authors' RoBERTa-sized classifier labelled with a confidence of at least 0.9 (EDOS, Section 3.3.2): a teacher's answers."""
-    pairs = [(split_turns(row["os_dialog"]), label_id(row["emotion"])) for row in read_rows(folder / SELF_LABELLED, ("os_dialog", "emotion"))]
+    """Read the dialogues that the authors' RoBERTa-sized classifier labelled with a confidence of at least 0.9 (EDOS,
+    Section 3.3.2): a teacher's answers.
+    """
+    pairs = [
+        (split_turns(row["os_dialog"]), label_id(row["emotion"]))
+        for row in read_rows(folder / SELF_LABELLED, ("os_dialog", "emotion"))
+    ]
     pairs = [(turns, label) for turns, label in pairs if turns and label != MISSING]
     labels = np.array([label for _, label in pairs], np.int64)
     return Examples([turns for turns, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
@@ -232,7 +296,12 @@ def read_self_labelled(folder: Path) -> Examples:
 
 def mix_in(part: Part, probabilities: Floats, share: float) -> Part:
     """Return the part with targets of which `share` are the given probabilities [n, 41]."""
-    return Part(part.dialogues, part.labels, (share * probabilities + (1 - share) * part.targets).astype(np.float32), part.weights)
+    return Part(
+        part.dialogues,
+        part.labels,
+        (share * probabilities + (1 - share) * part.targets).astype(np.float32),
+        part.weights,
+    )
 
 
 def _targets(soft: Floats, labels: Ints, recipe: ClassifierRecipe) -> Floats:
@@ -245,10 +314,15 @@ def _embed_last(dialogues: Sequence[Sequence[str]], cache: Path | None) -> Float
 
 def _near(vectors: Floats, others: Floats, threshold: float) -> Bools:
     """Return which rows have a cosine of at least the threshold with one of the others."""
-    blocks = [(vectors[start : start + 1024] @ others.T >= threshold).any(axis=1) for start in range(0, len(vectors), 1024)]
+    blocks = [
+        (vectors[start : start + 1024] @ others.T >= threshold).any(axis=1) for start in range(0, len(vectors), 1024)
+    ]
     return np.concatenate(blocks) if blocks else np.zeros(0, bool)
 
 
 def _join(parts: Sequence[Part]) -> Part:
     dialogues = [turns for part in parts for turns in part.dialogues]
-    return Part(dialogues, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "targets", "weights")))
+    return Part(
+        dialogues,
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "targets", "weights")),
+    )

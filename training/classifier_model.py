@@ -1,4 +1,6 @@
-"""The model of a recipe: built from a backbone or a trained classifier, its input as token ids, its learning rates by layer."""
+"""The model of a recipe: built from a backbone or a trained classifier, its input as token ids, its learning rates by
+layer.
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,8 +12,8 @@ from classifier_recipe import ClassifierRecipe
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-from edos_dataset.labeling.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
-from edos_dataset.labeling.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labels import LABEL_IDS, LABELS
 
 HIDDEN_DROPOUTS = ("hidden_dropout_prob", "hidden_dropout", "dropout", "embedding_dropout", "mlp_dropout")
@@ -29,23 +31,35 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
     Args:
         recipe: the training.
         tokenizer: the backbone's.
-        start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without it the head is new.
+        start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without
+            it the head is new.
     """
     settings = AutoConfig.from_pretrained(_backbone(recipe.base_model))
     for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, recipe.attention_dropout)):
-        settings.update({name: value for name in names if hasattr(settings, name)})  # each family of models has its own names
+        settings.update(
+            {name: value for name in names if hasattr(settings, name)}
+        )  # each family of models has its own names
     # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
     backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings, dtype=torch.float32)
     labels = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
     if recipe.architecture == "plain":
         # The stock class has the pooler of its own backbone; the weights of the encoder are the same.
         config = backbone.config
-        config.update({**labels, "classifier_dropout": recipe.dropout, "problem_type": "single_label_classification", "context": recipe.context})
+        config.update(
+            {
+                **labels,
+                "classifier_dropout": recipe.dropout,
+                "problem_type": "single_label_classification",
+                "context": recipe.context,
+            }
+        )
         model: Any = AutoModelForSequenceClassification.from_config(config)
         model.base_model.load_state_dict(backbone.state_dict(), strict=False)
     else:
         config = DialogueClassifierConfig(
-            encoder={key: value for key, value in backbone.config.to_dict().items() if key != "_name_or_path"},  # a path of this machine
+            encoder={
+                key: value for key, value in backbone.config.to_dict().items() if key != "_name_or_path"
+            },  # a path of this machine
             decay=recipe.decay,
             normalisation=recipe.normalisation,
             pooling=recipe.pooling,
@@ -77,18 +91,29 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
 def _take_over(model: Any, trained: Any) -> None:  # noqa: ANN401
     """Load the weights of a trained classifier: its encoder always, its head if it is of the same form."""
     own, prefix = model.state_dict(), f"{trained.base_model_prefix}."
-    known = {re.sub(f"^{re.escape(prefix)}", f"{model.base_model_prefix}.", name): value for name, value in trained.state_dict().items()}
+    known = {
+        re.sub(f"^{re.escape(prefix)}", f"{model.base_model_prefix}.", name): value
+        for name, value in trained.state_dict().items()
+    }
     for name, value in own.items():
         inside = name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name
         if (inside and name not in known) or (name in known and known[name].shape != value.shape):
-            raise ValueError(f"--start: the classifier has another backbone than the recipe's base_model: its {name} is missing or of another shape")
+            raise ValueError(
+                f"--start: the classifier has another backbone than the recipe's base_model: its {name} is missing or "
+                "of another shape"
+            )
     model.load_state_dict({name: value for name, value in known.items() if name in own}, strict=False)
 
 
 def _add_adapters(encoder: nn.Module, recipe: ClassifierRecipe) -> None:
     from peft import LoraConfig, inject_adapter_in_model
 
-    settings = LoraConfig(r=recipe.lora_rank, lora_alpha=2 * recipe.lora_rank, lora_dropout=recipe.encoder_dropout, target_modules="all-linear")
+    settings = LoraConfig(
+        r=recipe.lora_rank,
+        lora_alpha=2 * recipe.lora_rank,
+        lora_dropout=recipe.encoder_dropout,
+        target_modules="all-linear",
+    )
     encoder.requires_grad_(False)
     inject_adapter_in_model(settings, encoder)
 
@@ -105,7 +130,9 @@ def merge_adapters(model: Any) -> None:  # noqa: ANN401
 
 
 def token_ids(recipe: ClassifierRecipe, tokenizer: Any, dialogues: Sequence[Sequence[str]]) -> list[list[int]]:  # noqa: ANN401
-    """Return the input of every dialogue, newest turn first, at most `max_tokens` long; the history is cut to `context` turns."""
+    """Return the input of every dialogue, newest turn first, at most `max_tokens` long; the history is cut to `context`
+    turns.
+    """
     kept = [list(turns) if recipe.context is None else list(turns[-recipe.context - 1 :]) for turns in dialogues]
     texts = [turn for turns in kept for turn in turns]
     flat = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
@@ -122,7 +149,8 @@ def separators_between(tokenizer: Any) -> int:  # noqa: ANN401
 
 
 def parameter_groups(model: nn.Module, recipe: ClassifierRecipe) -> list[dict[str, Any]]:
-    """Return the trained parameters with their learning rates: `head_learning_rate` outside the encoder, inside it less from layer to layer downwards.
+    """Return the trained parameters with their learning rates: `head_learning_rate` outside the encoder, inside it less
+    from layer to layer downwards.
 
     Biases and normalisations have no weight decay.
     """

@@ -1,4 +1,6 @@
-"""A data set with labels of one's own, as `edos crowd seed` (config `amt_seed`) and `edos extend` (config `extended`) write it."""
+"""A data set with labels of one's own, as `edos crowd seed` (config `amt_seed`) and `edos extend` (config `extended`)
+write it.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from edos_dataset.arrays import Bools, Ints
 from edos_dataset.augmentation.labelled import READABLE, Labelled, labelled_path, read_labelled
-from edos_dataset.crowd.splits import Bools, Ints
 from edos_dataset.labels import LABELS
+from edos_dataset.runs.shards import FolderError
 from edos_dataset.schema import SPLITS
-from edos_dataset.shards import FolderError
 
 PEOPLE = "crowd"
 
@@ -52,12 +54,16 @@ def labelled_files(folder: Path) -> dict[str, Path]:
     """
     found = {split: path for split in SPLITS if (path := labelled_path(folder, split))}
     if "train" not in found:
-        raise FolderError(f"{folder} has no {' or '.join(READABLE)}/train-00000-of-00001.parquet: give a folder that `edos crowd seed` or `edos extend` wrote")
+        raise FolderError(
+            f"{folder} has no {' or '.join(READABLE)}/train-00000-of-00001.parquet: give a folder that `edos crowd "
+            "seed` or `edos extend` wrote"
+        )
     return found
 
 
 def read_labelled_rows(folder: Path, split: str) -> LabelledRows:
-    """Read a split; one that is not there is empty. A file without the columns `method` and `step` is a seed: its labels are people's.
+    """Read a split; one that is not there is empty. A file without the columns `method` and `step` is a seed: its
+    labels are people's.
 
     Raises:
         FolderError: as by `labelled_files`.
@@ -72,4 +78,6 @@ def read_labelled_rows(folder: Path, split: str) -> LabelledRows:
         there = [name for name in ("method", "step") if name in file.schema_arrow.names]
         table = file.read(columns=["label", *there])
     columns = table.filter(table["label"].is_valid()).to_pydict()
-    return LabelledRows(rows, columns.get("method", [PEOPLE] * len(rows)), np.array(columns.get("step", [0] * len(rows)), np.int64))
+    return LabelledRows(
+        rows, columns.get("method", [PEOPLE] * len(rows)), np.array(columns.get("step", [0] * len(rows)), np.int64)
+    )

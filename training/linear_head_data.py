@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.crowd.answers import AGREED
 from edos_dataset.crowd.names import MISSING
-from edos_dataset.crowd.splits import Bools, Ints, link, plain_text, share_out, split_turns
-from edos_dataset.labeling.encoder import Encoder
-from edos_dataset.labeling.heads import Floats
+from edos_dataset.crowd.splits import link, plain_text, share_out, split_turns
+from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labels import LABEL_IDS, LABELS, parse_label
 
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
@@ -43,13 +43,18 @@ def report(line: str) -> None:
 
 
 def read_weak(folder: Path) -> Examples:
-    """Read the weak labeler's set: lines `id <SEP> text`. Its labels.txt gives neutral the id 38, its lines 40; the lines agree with `LABELS`."""
+    """Read the weak labeler's set: lines `id <SEP> text`. Its labels.txt gives neutral the id 38, its lines 40; the
+    lines agree with `LABELS`.
+    """
     texts, ids = [], []
     for path in (folder / name for name in WEAK_FILES):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             match = re.fullmatch(r"(\d+) <SEP> (.*)", line)
             if match is None or int(match[1]) >= len(LABELS):
-                raise ValueError(f"{path}, line {number}: expected 'id <SEP> text' with an id from 0 to {len(LABELS) - 1}, got {line[:60]!r}")
+                raise ValueError(
+                    f"{path}, line {number}: expected 'id <SEP> text' with an id from 0 to {len(LABELS) - 1}, got "
+                    f"{line[:60]!r}"
+                )
             ids.append(int(match[1]))
             texts.append(match[2].strip())
     labels = np.array(ids)
@@ -59,7 +64,8 @@ def read_weak(folder: Path) -> Examples:
 def read_crowd(folder: Path, agreed: bool = True) -> Examples:
     """Read the crowd labels on which two of three workers agreed, if the label is one of the 41.
 
-    With `agreed=False`, read instead the dialogues on which they did not, if an answer is one of the 41; the label is the first of these answers.
+    With `agreed=False`, read instead the dialogues on which they did not, if an answer is one of the 41; the label is
+    the first of these answers.
     """
     dialogues, names, labels, answers = [], [], [], []
     for row in read_rows(folder / CROWD_FILES[0], ("DialogID", "Dialog", AGREED, *WORKERS)):
@@ -90,13 +96,20 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
         reader = csv.DictReader(file, restval="")
         there = reader.fieldnames or []
         if missing := [column for column in columns if column not in there]:
-            raise ValueError(f"{path}: needs the columns {', '.join(columns)}; {', '.join(missing)} is not among its {', '.join(there) or 'none'}")
+            raise ValueError(
+                f"{path}: needs the columns {', '.join(columns)}; {', '.join(missing)} is not among its "
+                f"{', '.join(there) or 'none'}"
+            )
         yield from reader
 
 
 def read_frequent(path: Path) -> Examples:
     """Read the hand-labelled frequent turns: YAML, each label with its list of turns."""
-    pairs = [(turn, parse_label(name)) for name, turns in yaml.safe_load(path.read_text(encoding="utf-8")).items() for turn in turns]
+    pairs = [
+        (turn, parse_label(name))
+        for name, turns in yaml.safe_load(path.read_text(encoding="utf-8")).items()
+        for turn in turns
+    ]
     labels = np.array([label for _, label in pairs])
     return Examples([[turn] for turn, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
 
@@ -130,8 +143,13 @@ def embed(dialogues: Sequence[Sequence[str]], encoder: Encoder, cache: Path | No
 def split(examples: Examples, vectors: Floats, pinned: Bools, recipe: dict[str, Any]) -> Ints:
     """Return 0, 1 or 2 (train, validation, test) for every example, with the same shares of every label.
 
-    Examples stay together if they have the same name or last turn (letters and digits, lower-cased), or if the embeddings of their last turns are near.
-    What belongs with a pinned example is in the training part.
+    Examples stay together if they have the same name or last turn (letters and digits, lower-cased), or if the
+    embeddings of their last turns are near. What belongs with a pinned example is in the training part.
     """
-    keys = [["text " + plain_text(turns[-1])] + (["name " + name] if name else []) for turns, name in zip(examples.dialogues, examples.names, strict=True)]
-    return share_out(link(keys, vectors, recipe["near_duplicate"]), examples.labels, recipe["shares"], recipe["seed"], pinned)
+    keys = [
+        ["text " + plain_text(turns[-1])] + (["name " + name] if name else [])
+        for turns, name in zip(examples.dialogues, examples.names, strict=True)
+    ]
+    return share_out(
+        link(keys, vectors, recipe["near_duplicate"]), examples.labels, recipe["shares"], recipe["seed"], pinned
+    )

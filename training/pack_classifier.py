@@ -1,9 +1,11 @@
 """Pack a trained classifier into the form that the package ships, and count what the rounding changes.
 
-    python training/pack_classifier.py models/dialogue --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/minilm/dialogue.yaml \
-        --out edos_dataset/labeling/weights/dialogue-minilm
+    python training/pack_classifier.py models/dialogue --data-dir "$EDOS_DATA_DIR" --recipe \
+        training/recipes/minilm/dialogue.yaml \
+        --out edos_dataset/labeling/models/weights/dialogue-minilm
 
-The record beside the packed weights gains `packing`: the share of the test part's labels that stay the same, and the largest change of a probability.
+The record beside the packed weights gains `packing`: the share of the test part's labels that stay the same, and the
+largest change of a probability.
 """
 
 import argparse
@@ -20,8 +22,8 @@ from classifier_recipe import read_recipe
 from classifier_results import predict
 from transformers import AutoModelForSequenceClassification
 
-from edos_dataset.labeling.metrics import softmax
-from edos_dataset.labeling.packed import pack, unpack
+from edos_dataset.labeling.models.packed import pack, unpack
+from edos_dataset.metrics.classification import softmax
 from edos_dataset.publishing.cards.model import render_model_card
 
 
@@ -30,16 +32,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="folder that train_classifier.py wrote")
     parser.add_argument("--recipe", type=Path, required=True, help="the recipe that it was trained by")
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=os.environ.get("EDOS_DATA_DIR"),
+        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+    )
     parser.add_argument("--cache", type=Path, help="folder that keeps embeddings")
-    parser.add_argument("--out", type=Path, required=True, help="folder below edos_dataset/labeling/weights")
+    parser.add_argument("--out", type=Path, required=True, help="folder below edos_dataset/labeling/models/weights")
     arguments = parser.parse_args()
     recipe = read_recipe(arguments.recipe)
     tokenizer, data = build_tokenizer(recipe), load_data(recipe, Path(arguments.data_dir), arguments.cache)
     pack(arguments.model, arguments.out)
     inputs = token_ids(recipe, tokenizer, data.test.dialogues)
     before, after = (
-        softmax(predict(AutoModelForSequenceClassification.from_pretrained(folder), inputs, recipe.micro_tokens, tokenizer.pad_token_id, Accelerator(cpu=True)))
+        softmax(
+            predict(
+                AutoModelForSequenceClassification.from_pretrained(folder),
+                inputs,
+                recipe.micro_tokens,
+                tokenizer.pad_token_id,
+                Accelerator(cpu=True),
+            )
+        )
         for folder in (arguments.model, unpack(arguments.out.name))
     )
     packing = {
@@ -50,9 +65,13 @@ def main() -> None:
         "largest_change_of_a_probability": round(float(np.abs(before - after).max()), 4),
         "bytes": (arguments.out / "packed.safetensors").stat().st_size,
     }
-    record, metrics = (json.loads((arguments.out / name).read_text(encoding="utf-8")) for name in ("record.json", "metrics.json"))
+    record, metrics = (
+        json.loads((arguments.out / name).read_text(encoding="utf-8")) for name in ("record.json", "metrics.json")
+    )
     record["packing"] = packing
-    (arguments.out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (arguments.out / "record.json").write_text(
+        json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     (arguments.out / "README.md").write_text(render_model_card(record, metrics), encoding="utf-8")
     sys.stdout.write(f"{packing}\n")
 

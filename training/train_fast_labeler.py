@@ -1,11 +1,15 @@
-"""Train the fast tier (`edos_dataset/labeling/static.py`): softmax regression on n-grams, distilled from a larger labeler.
+"""Train the fast tier (`edos_dataset/labeling/static.py`): softmax regression on n-grams, distilled from a larger
+labeler.
 
-    python training/train_fast_labeler.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/minilm/fast.yaml --out edos_dataset/labeling/weights/fast
+    python training/train_fast_labeler.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/minilm/fast.yaml --out \
+        edos_dataset/labeling/models/weights/fast
 
-The examples are those of the weak labeler, in the same parts. The targets of the training part are the teacher's probabilities mixed with the true labels;
-further turns (EmpatheticDialogues, subtitles of the EDOS authors' extended labels, whose labels are not used) get the teacher's probabilities alone. A turn
-with the same words as a held-out text is left out. The validation part chooses the penalty, the damping and the temperature; the test part is looked at once,
-with the rounded table that ships. `--cache` keeps the teacher's answers, the costly part: minutes to an hour, where the rest takes a few minutes on one core.
+The examples are those of the weak labeler, in the same parts. The targets of the training part are the teacher's
+probabilities mixed with the true labels; further turns (EmpatheticDialogues, subtitles of the EDOS authors' extended
+labels, whose labels are not used) get the teacher's probabilities alone. A turn with the same words as a held-out text
+is left out. The validation part chooses the penalty, the damping and the temperature; the test part is looked at once,
+with the rounded table that ships. `--cache` keeps the teacher's answers, the costly part: minutes to an hour, where the
+rest takes a few minutes on one core.
 """
 
 import argparse
@@ -31,14 +35,16 @@ from linear_head_data import CROWD_LICENCE, WEAK_LICENCE, plain_text, report, sp
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from edos_dataset.labeling.heads import Floats
-from edos_dataset.labeling.labelers import Labeler, load_labeler
-from edos_dataset.labeling.metrics import cross_entropy, evaluate_predictions, fit_temperature, softmax
-from edos_dataset.labeling.static import Codes, StaticLabeler, count_ngrams, damping, ngrams
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.labelers import Labeler, load_labeler
+from edos_dataset.labeling.models.static import Codes, StaticLabeler, count_ngrams, damping, ngrams
 from edos_dataset.labels import LABELS
-from edos_dataset.recipes import RecipeError, build
+from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions, fit_temperature, softmax
+from edos_dataset.runs.recipes import RecipeError, build
 
-SUBTITLES = tuple(f"edos_amt/{name}.csv" for name in ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs"))
+SUBTITLES = tuple(
+    f"edos_amt/{name}.csv" for name in ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")
+)
 _REPORT = 20  # steps between two lines
 _CURVATURE = 0.1  # of the cross-entropy in one logit: p (1 - p), about
 
@@ -66,12 +72,18 @@ class FastRecipe:
 
 
 def read_unlabelled(folder: Path, held: set[str], count: int, seed: int) -> list[str]:
-    """Return distinct turns of conversations and subtitles, in an order drawn by `seed`; none has the words of a text in `held` (as of `plain_text`)."""
+    """Return distinct turns of conversations and subtitles, in an order drawn by `seed`; none has the words of a text
+    in `held` (as of `plain_text`).
+    """
     texts: dict[str, str] = {}
     for name in (*CONVERSATIONS, *SUBTITLES):
         with (folder / name).open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                turns = split_turns(row["os_dialog"]) if "os_dialog" in row else [row["Text"].replace("_comma_", ",").strip()]
+                turns = (
+                    split_turns(row["os_dialog"])
+                    if "os_dialog" in row
+                    else [row["Text"].replace("_comma_", ",").strip()]
+                )
                 texts.update((plain_text(turn), turn) for turn in turns)
     kept = [text for words, text in texts.items() if words and words not in held]
     order = np.random.default_rng(seed).permutation(len(kept))[:count]
@@ -102,7 +114,9 @@ def soften(probabilities: Floats, temperature: float) -> Floats:
 
 
 def choose_keys(texts: Sequence[str], least: int, most: int) -> Codes:
-    """Return the codes of the n-grams that stand in at least `least` texts, the `most` most frequent of them (of equals the lower codes), rising."""
+    """Return the codes of the n-grams that stand in at least `least` texts, the `most` most frequent of them (of equals
+    the lower codes), rising.
+    """
     seen = []
     for codes, offsets in ngrams(texts):
         rows = np.repeat(np.arange(len(texts), dtype=np.uint64), np.diff(offsets))
@@ -119,10 +133,12 @@ def bags_of(texts: Sequence[str], keys: Codes, power: float) -> csr_array:
 
 
 def fit(bags: csr_array, targets: Floats, l2: float, iterations: int) -> tuple[Floats, Floats]:
-    """Fit softmax regression to targets whose rows sum to the weights of the examples; L-BFGS from zero. Return table [n-grams, 41] and bias [41].
+    """Fit softmax regression to targets whose rows sum to the weights of the examples; L-BFGS from zero. Return table
+    [n-grams, 41] and bias [41].
 
-    The loss is the cross-entropy, divided by the sum of the weights, plus l2 / 2 times the sum of the squared table; the bias is free. The steps are taken in
-    units of a guess at each row's curvature: else the few frequent n-grams set the pace, and the rare ones, which tell most, hardly move in 100 steps.
+    The loss is the cross-entropy, divided by the sum of the weights, plus l2 / 2 times the sum of the squared table;
+    the bias is free. The steps are taken in units of a guess at each row's curvature: else the few frequent n-grams set
+    the pace, and the rare ones, which tell most, hardly move in 100 steps.
     """
     size, labels = bags.shape[1], targets.shape[1]
     weights = targets.sum(axis=1, keepdims=True)
@@ -137,7 +153,9 @@ def fit(bags: csr_array, targets: Floats, l2: float, iterations: int) -> tuple[F
         logits -= logits.max(axis=1, keepdims=True)
         probabilities = np.exp(logits)
         sums = probabilities.sum(axis=1, keepdims=True)
-        value = float((targets * (np.log(sums) - logits)).sum(dtype=np.float64)) / total + l2 / 2 * float(np.square(table, dtype=np.float64).sum())
+        value = float((targets * (np.log(sums) - logits)).sum(dtype=np.float64)) / total + l2 / 2 * float(
+            np.square(table, dtype=np.float64).sum()
+        )
         slope = (probabilities / sums * weights - targets) / np.float32(total)
         gradient = np.vstack([transposed @ slope + np.float32(l2) * table, slope.sum(axis=0, keepdims=True)])
         if (number := next(done)) % _REPORT == 0:
@@ -145,7 +163,13 @@ def fit(bags: csr_array, targets: Floats, l2: float, iterations: int) -> tuple[F
         return value, (gradient * units).ravel().astype(np.float64)
 
     start = np.zeros((size + 1) * labels)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations, "maxcor": 8, "ftol": 1e-7, "gtol": 1e-7})
+    found = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": 8, "ftol": 1e-7, "gtol": 1e-7},
+    )
     table, bias = np.split(found.x.astype(np.float32).reshape(size + 1, labels) * units, [size])
     return table, bias[0]
 
@@ -169,10 +193,16 @@ def last_turns(part: Part) -> list[str]:
 
 
 def train(recipe: FastRecipe, data: Data, unlabelled: list[str], teacher: Labeler, cache: Path | None) -> StaticLabeler:
-    """Fit for every choice of damping and penalty, and return the one with the lowest cross-entropy on the validation part; its record says what was chosen."""
+    """Fit for every choice of damping and penalty, and return the one with the lowest cross-entropy on the validation
+    part; its record says what was chosen.
+    """
     own, answers = ask(teacher, last_turns(data.train), cache), ask(teacher, unlabelled, cache)
-    mixed = recipe.teacher_share * soften(own, recipe.teacher_temperature) + (1 - recipe.teacher_share) * data.train.targets
-    targets = np.vstack([mixed * data.train.weights[:, None], recipe.unlabelled_weight * soften(answers, recipe.teacher_temperature)]).astype(np.float32)
+    mixed = (
+        recipe.teacher_share * soften(own, recipe.teacher_temperature) + (1 - recipe.teacher_share) * data.train.targets
+    )
+    targets = np.vstack(
+        [mixed * data.train.weights[:, None], recipe.unlabelled_weight * soften(answers, recipe.teacher_temperature)]
+    ).astype(np.float32)
     texts = last_turns(data.train) + unlabelled
     keys = choose_keys(texts, recipe.least, recipe.ngrams)
     report(f"{len(texts)} texts, {len(keys)} n-grams")
@@ -187,7 +217,14 @@ def train(recipe: FastRecipe, data: Data, unlabelled: list[str], teacher: Labele
     return replace(labeler, record={"name": "fast", "chosen": chosen, "grid": grid})
 
 
-def describe(labeler: StaticLabeler, data: Data, unlabelled: list[str], teacher: Labeler, recipe: FastRecipe, arguments: argparse.Namespace) -> dict[str, Any]:
+def describe(
+    labeler: StaticLabeler,
+    data: Data,
+    unlabelled: list[str],
+    teacher: Labeler,
+    recipe: FastRecipe,
+    arguments: argparse.Namespace,
+) -> dict[str, Any]:
     """Return the record: metrics of the test part, beside the teacher's, and how the labeler was made."""
     texts, labels = last_turns(data.test), data.test.labels
     logits, answers = labeler.logits(texts), ask(teacher, texts, arguments.cache)
@@ -202,32 +239,66 @@ def describe(labeler: StaticLabeler, data: Data, unlabelled: list[str], teacher:
             "test": {name: of_teacher[name] for name in ("accuracy", "macro_f1", "top_3_accuracy", "ece", "intervals")},
             "agreement": round(agreement, 4),
         },
-        "examples": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test), "unlabelled": len(unlabelled)},
-        "data": [{"file": name, "sha256": hashlib.sha256((arguments.data_dir / name).read_bytes()).hexdigest()} for name in dict.fromkeys(files)],
+        "examples": {
+            "train": len(data.train),
+            "validation": len(data.validation),
+            "test": len(data.test),
+            "unlabelled": len(unlabelled),
+        },
+        "data": [
+            {"file": name, "sha256": hashlib.sha256((arguments.data_dir / name).read_bytes()).hexdigest()}
+            for name in dict.fromkeys(files)
+        ],
         "licence_of_the_data": f"{WEAK_LICENCE}; {CROWD_LICENCE}",
         "recipe": asdict(recipe),
-        "command": f"python training/train_fast_labeler.py --data-dir $EDOS_DATA_DIR --recipe {arguments.recipe.as_posix()}",
+        "command": (
+            f"python training/train_fast_labeler.py --data-dir $EDOS_DATA_DIR --recipe {arguments.recipe.as_posix()}"
+        ),
         "date": datetime.now(timezone.utc).date().isoformat(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scipy", "simplemma")}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "simplemma")},
+        },
     }
 
 
 def main() -> None:
     """Train, measure and write the labeler."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
-    parser.add_argument("--recipe", type=Path, required=True, help="YAML with the data, the targets and the values to choose from")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=os.environ.get("EDOS_DATA_DIR"),
+        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+    )
+    parser.add_argument(
+        "--recipe", type=Path, required=True, help="YAML with the data, the targets and the values to choose from"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder that gets static.safetensors and record.json")
-    parser.add_argument("--teacher", help="another teacher than the recipe's: a shipped labeler, a model folder, a Hub id")
-    parser.add_argument("--cache", type=Path, help="folder that keeps the teacher's answers and the embeddings for the next training")
+    parser.add_argument(
+        "--teacher", help="another teacher than the recipe's: a shipped labeler, a model folder, a Hub id"
+    )
+    parser.add_argument(
+        "--cache", type=Path, help="folder that keeps the teacher's answers and the embeddings for the next training"
+    )
     arguments = parser.parse_args()
     if arguments.data_dir is None:
-        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
+        parser.error(
+            "--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and "
+            "edos_amt/"
+        )
     try:
-        recipe = build(FastRecipe, yaml.safe_load(arguments.recipe.read_text(encoding="utf-8")) or {}, str(arguments.recipe))
+        recipe = build(
+            FastRecipe, yaml.safe_load(arguments.recipe.read_text(encoding="utf-8")) or {}, str(arguments.recipe)
+        )
         recipe = replace(recipe, teacher=arguments.teacher or recipe.teacher)
         teacher = load_labeler(recipe.teacher)
-        same = ClassifierRecipe(shares=recipe.shares, near_duplicate=recipe.near_duplicate, split_seed=recipe.seed, frequent_turns=recipe.frequent_turns)
+        same = ClassifierRecipe(
+            shares=recipe.shares,
+            near_duplicate=recipe.near_duplicate,
+            split_seed=recipe.seed,
+            frequent_turns=recipe.frequent_turns,
+        )
         data = load_data(same, arguments.data_dir, arguments.cache)
     except (RecipeError, ValueError, OSError, yaml.YAMLError) as error:
         sys.exit(f"error: {error}")

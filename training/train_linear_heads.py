@@ -1,12 +1,15 @@
 """Train the two linear heads that the package ships, and write them with the record of their making.
 
-    python training/train_linear_heads.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/minilm/linear_heads.yaml \
-        --out edos_dataset/labeling/weights
+    python training/train_linear_heads.py --data-dir "$EDOS_DATA_DIR" --recipe \
+        training/recipes/minilm/linear_heads.yaml \
+        --out edos_dataset/labeling/models/weights
 
-The data folder holds `empathetic_dialogues/weak_labeler/{train,valid}.txt` (the weak labeler's set, of the EmpatheticIntents repository) and
-`edos_amt/mturk_groundtruth_labels.csv` (the crowd labels, of the EDOS repository). Each set is split by groups of equal or nearly equal texts; the
-validation part chooses the hyper-parameters and the temperature; the shipped weights are then fitted to training and validation part together, and the
-test part is looked at once. A list of frequent short turns, labelled by hand, joins every fit; texts near to one of them are never held out.
+The data folder holds `empathetic_dialogues/weak_labeler/{train,valid}.txt` (the weak labeler's set, of the
+EmpatheticIntents repository) and `edos_amt/mturk_groundtruth_labels.csv` (the crowd labels, of the EDOS repository).
+Each set is split by groups of equal or nearly equal texts; the validation part chooses the hyper-parameters and the
+temperature; the shipped weights are then fitted to training and validation part together, and the test part is looked
+at once. A list of frequent short turns, labelled by hand, joins every fit; texts near to one of them are never held
+out.
 """
 
 import argparse
@@ -38,17 +41,20 @@ from linear_head_data import (
     split,
 )
 
-from edos_dataset.labeling.encoder import Encoder, limit_threads
-from edos_dataset.labeling.head_fitting import calibrate, fit, fit_dialogue
-from edos_dataset.labeling.heads import Floats, LinearHead, dialogue_features
-from edos_dataset.labeling.metrics import calibration_error, confusion, per_label, scores
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
+from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
 
 SPLITS = ("train", "validation", "test")
 
 
 def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
-    """Return accuracy, macro-F1, top-3 accuracy, expected calibration error before and after the temperature, and F1 by label."""
+    """Return accuracy, macro-F1, top-3 accuracy, expected calibration error before and after the temperature, and F1 by
+    label.
+    """
     probabilities = head.predict_proba(features)
     counts = confusion(labels, probabilities.argmax(axis=1))
     found = {
@@ -57,7 +63,15 @@ def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
         "ece_before_temperature": calibration_error(LinearHead(head.weight, head.bias).predict_proba(features), labels),
         "ece": calibration_error(probabilities, labels),
     }
-    kept = ("accuracy", "macro_f1", "top_3_accuracy", "majority_class_accuracy", "cross_entropy", "ece_before_temperature", "ece")
+    kept = (
+        "accuracy",
+        "macro_f1",
+        "top_3_accuracy",
+        "majority_class_accuracy",
+        "cross_entropy",
+        "ece_before_temperature",
+        "ece",
+    )
     f1 = np.nan_to_num(per_label(counts)["f1"])
     return {
         "examples": len(labels),
@@ -129,9 +143,21 @@ def train(task: Task, examples: Examples, embeddings: Floats, offsets: Ints, rec
     validation = measure(head, features[held], examples.labels[held])
     weight, bias = task.fit(features[~test], targets[~test], choice)
     final = LinearHead(weight, bias, head.temperature, head.decay)
-    metrics = {"validation (fitted to train)": validation, "test (fitted to train and validation)": measure(final, features[test], examples.labels[test])}
+    metrics = {
+        "validation (fitted to train)": validation,
+        "test (fitted to train and validation)": measure(final, features[test], examples.labels[test]),
+    }
     sizes = {name: int((parts == number).sum()) for number, name in enumerate(SPLITS)}
-    return replace(final, record={"name": f"linear-{task.name}", "chosen": choice, "temperature": final.temperature, "split": sizes, "metrics": metrics})
+    return replace(
+        final,
+        record={
+            "name": f"linear-{task.name}",
+            "chosen": choice,
+            "temperature": final.temperature,
+            "split": sizes,
+            "metrics": metrics,
+        },
+    )
 
 
 def mixed_targets(examples: Examples, choice: dict[str, float]) -> Floats:
@@ -140,12 +166,16 @@ def mixed_targets(examples: Examples, choice: dict[str, float]) -> Floats:
     return share * examples.targets + (1 - share) * one_hot(examples.labels)
 
 
-def complete(head: LinearHead, task: Task, encoder: Encoder, args: argparse.Namespace, recipe: dict[str, Any]) -> LinearHead:
+def complete(
+    head: LinearHead, task: Task, encoder: Encoder, args: argparse.Namespace, recipe: dict[str, Any]
+) -> LinearHead:
     """Return the head with the facts of its making in its record."""
     frequent = args.recipe.with_name(recipe["frequent_turns"])
     paths = {**{name: args.data_dir / name for name in task.files}, frequent.as_posix(): frequent}
     facts = {
-        "data": [{"file": name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()} for name, path in paths.items()],
+        "data": [
+            {"file": name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()} for name, path in paths.items()
+        ],
         "frequent_turns": {"labelled by hand": len(task.frequent[1]), "weight": task.frequent_weight},
         "licence_of_the_data": task.licence,
         "encoder": encoder.identity,
@@ -153,7 +183,10 @@ def complete(head: LinearHead, task: Task, encoder: Encoder, args: argparse.Name
         "near_duplicate": recipe["near_duplicate"],
         "command": f"python training/train_linear_heads.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}",
         "date": datetime.now(timezone.utc).date().isoformat(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "torch", "transformers", "sentence-transformers")}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "torch", "transformers", "sentence-transformers")},
+        },
     }
     return replace(head, record={**head.record, **facts})
 
@@ -161,25 +194,45 @@ def complete(head: LinearHead, task: Task, encoder: Encoder, args: argparse.Name
 def main() -> None:
     """Train, measure and write both heads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
-    parser.add_argument("--recipe", type=Path, required=True, help="YAML with the seed, the split and the values to choose from")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=os.environ.get("EDOS_DATA_DIR"),
+        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+    )
+    parser.add_argument(
+        "--recipe", type=Path, required=True, help="YAML with the seed, the split and the values to choose from"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder that gets weak/ and dialogue/")
     parser.add_argument("--cache", type=Path, help="folder that keeps the embeddings for the next training")
     args = parser.parse_args()
     if args.data_dir is None:
-        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and edos_amt/")
+        parser.error(
+            "--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and "
+            "edos_amt/"
+        )
     recipe, encoder = yaml.safe_load(args.recipe.read_text(encoding="utf-8")), Encoder()
     with limit_threads(1):
         examples = read_frequent(args.recipe.with_name(recipe["frequent_turns"]))
         frequent = examples, embed(examples.dialogues, encoder, None)[0]
         weak = Task("weak", WEAK_FILES, WEAK_LICENCE, recipe["weak"], frequent, recipe["frequent_weight"]["weak"])
         examples = read_weak(args.data_dir)
-        weak_head = complete(train(weak, examples, *embed(examples.dialogues, encoder, args.cache), recipe), weak, encoder, args, recipe)
+        weak_head = complete(
+            train(weak, examples, *embed(examples.dialogues, encoder, args.cache), recipe), weak, encoder, args, recipe
+        )
         # The dialogue head learns from both sets: from the first through the weak head's logits.
         files, licence = CROWD_FILES + WEAK_FILES, f"{CROWD_LICENCE}; {WEAK_LICENCE}"
-        dialogue = Task("dialogue", files, licence, recipe["dialogue"], frequent, recipe["frequent_weight"]["dialogue"], weak_head)
+        dialogue = Task(
+            "dialogue", files, licence, recipe["dialogue"], frequent, recipe["frequent_weight"]["dialogue"], weak_head
+        )
         examples = read_crowd(args.data_dir)
-        dialogue_head = complete(train(dialogue, examples, *embed(examples.dialogues, encoder, args.cache), recipe), dialogue, encoder, args, recipe)
+        dialogue_head = complete(
+            train(dialogue, examples, *embed(examples.dialogues, encoder, args.cache), recipe),
+            dialogue,
+            encoder,
+            args,
+            recipe,
+        )
     for name, head in (("weak", weak_head), ("dialogue", dialogue_head)):
         head.save(args.out / name)
         report(f"{name}: {head.record['metrics']}")

@@ -1,11 +1,14 @@
-"""Train the scorers of turn borders that the package ships, measure them on shows and episodes that they have not seen, and write report and weights.
+"""Train the scorers of turn borders that the package ships, measure them on shows and episodes that they have not seen,
+and write report and weights.
 
     python training/train_turn_segmenter.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/turns/turns.yaml \
-        --cache build/turns --report evaluation/turns --out edos_dataset/segmentation/weights
+        --cache build/turns --report evaluation/turns --out edos_dataset/segmentation/turns/weights
 
-`turn_data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of every model that is measured: a training
-that was stopped goes on where it was. No episode is in the training and the test part of a split, in whatever form, and the threshold is 0.5 everywhere; but
-features and settings were chosen with an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all documents.
+`turn_data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of
+every model that is measured: a training that was stopped goes on where it was. No episode is in the training and the
+test part of a split, in whatever form, and the threshold is 0.5 everywhere; but features and settings were chosen with
+an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all
+documents.
 """
 
 import argparse
@@ -32,9 +35,9 @@ from turn_metrics import ablation_row, measure
 from turn_report import Results, assess, write_report
 from turn_seams import Seams
 
-from edos_dataset.segmentation.turn_blend import blend
-from edos_dataset.segmentation.turn_features import GROUPS
-from edos_dataset.segmentation.turn_rules import RuleScorer
+from edos_dataset.segmentation.turns.blend import blend
+from edos_dataset.segmentation.turns.features import GROUPS
+from edos_dataset.segmentation.turns.rules import RuleScorer
 
 LICENCES = {
     "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",
@@ -66,7 +69,9 @@ def unseen_episodes(bench: Bench, recipe: Mapping[str, Any]) -> Results:
     held = np.array([zlib.crc32(key.encode()) % recipe["episodes"] == 0 for key in corpus.keys])
     test = held & np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
     table = corpus.documents(test)
-    scores = {learner: [bench.scores("other episodes", learner, ~held, test)] for learner in bench.learners} | {"rules": [RuleScorer().same_turn(table)]}
+    scores = {learner: [bench.scores("other episodes", learner, ~held, test)] for learner in bench.learners} | {
+        "rules": [RuleScorer().same_turn(table)]
+    }
     return _assess("Turns of episodes that were not learned from", table, scores, recipe)
 
 
@@ -74,7 +79,9 @@ def _assess(title: str, table: pa.Table, scores: Mapping[str, list[Floats]], rec
     joined = {name: np.concatenate(parts) for name, parts in scores.items()}
     if set(LEARNERS) <= set(joined):
         joined = {"blend": blend(*(log_odds(joined[name]) for name in LEARNERS)), **joined}
-    return assess(title, table, joined, dict.fromkeys(joined, 0.5), least=recipe["least_confidence"], seed=recipe["seed"])
+    return assess(
+        title, table, joined, dict.fromkeys(joined, 0.5), least=recipe["least_confidence"], seed=recipe["seed"]
+    )
 
 
 def log_odds(scores: Floats) -> npt.NDArray[np.float64]:
@@ -88,7 +95,11 @@ def ablation(bench: Bench, recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
     plan, settings = recipe["ablation"], bench.learners[recipe["ablation"]["learner"]]
     train, test = _parted(bench.corpus, plan["show"], recipe)
     seams = Seams.of(bench.corpus.documents(test)).at_least(recipe["least_confidence"])
-    sets = {"all": GROUPS, **{f"without {group}": tuple(name for name in GROUPS if name != group) for group in GROUPS}, "the paper's seven": GROUPS[:7]}
+    sets = {
+        "all": GROUPS,
+        **{f"without {group}": tuple(name for name in GROUPS if name != group) for group in GROUPS},
+        "the paper's seven": GROUPS[:7],
+    }
     rows, whole = [], np.zeros(0, np.float32)
     for name, groups in sets.items():
         chosen = {**settings, "features": {**settings.get("features", {}), "groups": list(groups)}}
@@ -118,19 +129,29 @@ def _parted(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> tuple[Bools
 
 
 def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any], args: argparse.Namespace) -> None:
-    """Fit every learner to all documents and write it with the record of its making; and the record of both together."""
+    """Fit every learner to all documents and write it with the record of its making; and the
+    record of both together.
+    """
     corpora = bench.corpus.table["corpus"]
     common = {
         "data": {name: count_labels(bench.corpus.table.filter(pc.equal(corpora, name))) for name in recipe["corpora"]},
         "licences": LICENCES,
         "seed": recipe["seed"],
-        "command": f"python training/train_turn_segmenter.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}",
+        "command": (
+            f"python training/train_turn_segmenter.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}"
+        ),
         "date": datetime.now(timezone.utc).date().isoformat(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scikit-learn", "simplemma", "torch")}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scikit-learn", "simplemma", "torch")},
+        },
     }
     for learner, settings in bench.learners.items():
         scorer = LEARNERS[learner][0](bench.corpus.table, settings)
-        replace(scorer, record={"name": f"turns-{learner}", "metrics": _metrics(results, learner), "settings": settings, **common}).save(args.out / learner)
+        replace(
+            scorer,
+            record={"name": f"turns-{learner}", "metrics": _metrics(results, learner), "settings": settings, **common},
+        ).save(args.out / learner)
         report(f"{learner}: written to {args.out / learner}")
     if set(LEARNERS) <= set(bench.learners):
         record = {"name": "turns-blend", "metrics": _metrics(results, "blend"), **common}
@@ -156,21 +177,41 @@ def report(line: str) -> None:
 def main() -> None:
     """Measure, report and train."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)")
-    parser.add_argument("--recipe", type=Path, required=True, help="YAML with the corpora, the splits and the settings of the learners")
-    parser.add_argument("--cache", type=Path, required=True, help="folder that keeps labelled documents and scores for the next training")
-    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), help="of the recipe, those to train (default: all)")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=os.environ.get("EDOS_DATA_DIR"),
+        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+    )
+    parser.add_argument(
+        "--recipe", type=Path, required=True, help="YAML with the corpora, the splits and the settings of the learners"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        required=True,
+        help="folder that keeps labelled documents and scores for the next training",
+    )
+    parser.add_argument(
+        "--learners", nargs="+", choices=list(LEARNERS), help="of the recipe, those to train (default: all)"
+    )
     parser.add_argument("--report", type=Path, help="folder of the reports")
     parser.add_argument("--out", type=Path, help="folder that gets a folder of weights a learner")
     args = parser.parse_args()
     if args.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
     recipe = yaml.safe_load(args.recipe.read_text(encoding="utf-8"))
-    learners = {name: settings for name, settings in recipe["learners"].items() if not args.learners or name in args.learners}
-    bench = Bench(Corpus.load(Path(args.data_dir), args.cache, recipe["corpora"]), args.cache / "scores", learners, report)
+    learners = {
+        name: settings for name, settings in recipe["learners"].items() if not args.learners or name in args.learners
+    }
+    bench = Bench(
+        Corpus.load(Path(args.data_dir), args.cache, recipe["corpora"]), args.cache / "scores", learners, report
+    )
     results = {"unseen_shows": unseen_shows(bench, recipe), "unseen_episodes": unseen_episodes(bench, recipe)}
     rows = ablation(bench, recipe) if recipe["ablation"]["learner"] in learners else []
-    results["unseen_shows"] = replace(results["unseen_shows"], ablation=rows, learning_curve=list(learning_curve(bench, recipe)))
+    results["unseen_shows"] = replace(
+        results["unseen_shows"], ablation=rows, learning_curve=list(learning_curve(bench, recipe))
+    )
     for name, result in results.items():
         if args.report:
             write_report(args.report / name, result)

@@ -16,20 +16,23 @@ from turn_data import episode_key, load_corpora
 from turn_net_fit import NetSettings, fit_net
 from turn_svm_fit import FitSettings, fit_svm
 
-from edos_dataset.pipeline import code_hash
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turn_features import FeatureSettings
-from edos_dataset.segmentation.turn_net import NetScorer
-from edos_dataset.segmentation.turn_svm import SvmScorer
+from edos_dataset.arrays import Bools, Floats, unnest
+from edos_dataset.runs.pipeline import code_hash
+from edos_dataset.segmentation.turns.features import FeatureSettings
+from edos_dataset.segmentation.turns.net import NetScorer
+from edos_dataset.segmentation.turns.svm import SvmScorer
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
 Scorer = SvmScorer | NetScorer
 
 
 def learn_svm(table: pa.Table, settings: Mapping[str, Any]) -> SvmScorer:
     """Fit the SVM to all labelled seams of some documents."""
-    features = FeatureSettings(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings.get("features", {}).items()})
+    features = FeatureSettings(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in settings.get("features", {}).items()
+        }
+    )
     return fit_svm(table, _all_seams(table), FitSettings(**{**settings, "features": features}))
 
 
@@ -39,8 +42,8 @@ def learn_net(table: pa.Table, settings: Mapping[str, Any]) -> NetScorer:
 
 
 LEARNERS: dict[str, tuple[Callable[[pa.Table, Mapping[str, Any]], Scorer], str]] = {
-    "svm": (learn_svm, "edos_dataset.segmentation.turn_svm"),
-    "net": (learn_net, "edos_dataset.segmentation.turn_net"),
+    "svm": (learn_svm, "edos_dataset.segmentation.turns.svm"),
+    "net": (learn_net, "edos_dataset.segmentation.turns.net"),
 }
 """What fits a scorer, and the module whose code decides its scores."""
 
@@ -51,7 +54,9 @@ def _all_seams(table: pa.Table) -> Bools:
 
 @cache
 def _code(*modules: str) -> tuple[str, ...]:
-    """Return the hashes of modules as they were when the process began to use them: an edit in between changes no code that runs."""
+    """Return the hashes of modules as they were when the process began to use them: an edit in between changes no code
+    that runs.
+    """
     return tuple(map(code_hash, modules))
 
 
@@ -76,7 +81,9 @@ class Corpus:
         corpora = table["corpus"].to_pylist()
         keys = [episode_key(corpus, film) for corpus, film in zip(corpora, table["film"].to_pylist(), strict=True)]
         episode = re.compile(r"(.+) S\d+E\d+$")
-        shows = [match[1] if (match := episode.match(key)) else corpus for key, corpus in zip(keys, corpora, strict=True)]
+        shows = [
+            match[1] if (match := episode.match(key)) else corpus for key, corpus in zip(keys, corpora, strict=True)
+        ]
         return cls(table, np.array(keys), np.array(shows))
 
     @cached_property
@@ -108,11 +115,18 @@ class Bench:
     learners: Mapping[str, Mapping[str, Any]]
     report: Callable[[str], None]
 
-    def scores(self, name: str, learner: str, train: Bools, test: Bools, settings: Mapping[str, Any] | None = None) -> Floats:
+    def scores(
+        self, name: str, learner: str, train: Bools, test: Bools, settings: Mapping[str, Any] | None = None
+    ) -> Floats:
         """Return the scores of the test documents, [sentences], by a model that is fitted to the training documents."""
         settings = self.learners[learner] if settings is None else settings
         fit, module = LEARNERS[learner]
-        parts = (learner, json.dumps(settings, sort_keys=True), *_code(module, f"turn_{learner}_fit"), self.corpus.digest)
+        parts = (
+            learner,
+            json.dumps(settings, sort_keys=True),
+            *_code(module, f"turn_{learner}_fit"),
+            self.corpus.digest,
+        )
         key = hashlib.sha256("\0".join(parts).encode() + train.tobytes() + test.tobytes()).hexdigest()[:16]
         path = self.folder / f"{name.replace(' ', '_')}.{learner}.{key}.npy"
         if not path.is_file():

@@ -1,4 +1,6 @@
-"""Blocks of two speakers: with a dash before each, or split evenly into cues without dashes, and how one becomes the other."""
+"""Blocks of two speakers: with a dash before each, or split evenly into cues without dashes, and how one becomes the
+other.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -6,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning import captions
 from edos_dataset.cleaning.markup import strip_markup
-from edos_dataset.schema import LINE, nest, unnest
+from edos_dataset.schema import LINE
 from edos_dataset.sources.speakers import Cue
 
 
@@ -21,14 +24,17 @@ def is_even_split(one: Cue, other: Cue) -> bool:
 
 
 def doubt_halves(cues: Sequence[Cue]) -> list[Cue]:
-    """Return cues with an unknown speaker where two halves of a block would have one speaker, up to the next cue that names its own.
+    """Return cues with an unknown speaker where two halves of a block would have one speaker, up to the next cue that
+    names its own.
 
     A block is split because two people speak in it, so the source did not recognise the second one's words.
     """
     found: list[Cue] = []
     unsure = False
     for place, cue in enumerate(cues):
-        unsure = (unsure and not cue.named) or (place > 0 and cue.speaker == cues[place - 1].speaker and is_even_split(cues[place - 1], cue))
+        unsure = (unsure and not cue.named) or (
+            place > 0 and cue.speaker == cues[place - 1].speaker and is_even_split(cues[place - 1], cue)
+        )
         found.append(replace(cue, speaker=None) if unsure else cue)
     return found
 
@@ -45,7 +51,8 @@ def join_even_splits(cues: Iterable[Cue]) -> list[list[Cue]]:
 
 
 def undash(lines: pa.Table) -> pa.Table:
-    """Return LINES without leading dashes; a block that they part becomes as many blocks that touch and last equally long.
+    """Return LINES without leading dashes; a block that they part becomes as many blocks that touch and last equally
+    long.
 
     This is how the cues of `sitcom_speakers` were made.
     """
@@ -63,10 +70,15 @@ def undash(lines: pa.Table) -> pa.Table:
     first_of_document = part_of[offsets[:-1][np.diff(offsets) > 0]]
     numbers = part_of - np.repeat(first_of_document, np.diff(offsets)[np.diff(offsets) > 0])
     columns = {item.name: flat.field(item.name) for item in LINE} | {
-        "text": [text if dashed else original for (text, dashed), original in zip(texts, flat.field("text").to_pylist(), strict=True)],
+        "text": [
+            text if dashed else original
+            for (text, dashed), original in zip(texts, flat.field("text").to_pylist(), strict=True)
+        ],
         "start": pa.array(np.round(start + (end - start) * number / parts, 3), from_pandas=True),
         "end": pa.array(np.round(start + (end - start) * (number + 1) / parts, 3), from_pandas=True),
         "first_block": numbers.astype(np.int32),
         "last_block": numbers.astype(np.int32),
     }
-    return lines.set_column(lines.column_names.index("lines"), lines.schema.field("lines"), nest(offsets, LINE, columns))
+    return lines.set_column(
+        lines.column_names.index("lines"), lines.schema.field("lines"), nest(offsets, LINE, columns)
+    )

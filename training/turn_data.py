@@ -19,7 +19,7 @@ from turn_dialogues import read_dailydialog, read_empathetic_dialogues, read_mel
 from turn_labels import LABELLED
 from turn_sources import read_frasier, read_friends_srt, read_sitcom, read_weak
 
-from edos_dataset.schema import unnest
+from edos_dataset.arrays import unnest
 
 CORPORA: dict[str, Callable[[Path], pa.Table]] = {
     "friends": partial(read_sitcom, show="friends", dashes=False),
@@ -61,7 +61,9 @@ def load_corpora(data_dir: Path, names: Sequence[str], cache: Path) -> pa.Table:
         if not path.is_file():
             table = CORPORA[name](data_dir)
             if not table.num_rows:
-                raise ValueError(f"no document of the corpus {name!r} in {data_dir}: give the folder that holds the real data")
+                raise ValueError(
+                    f"no document of the corpus {name!r} in {data_dir}: give the folder that holds the real data"
+                )
             write_table(table, path)
         tables.append(pq.read_table(path).cast(LABELLED))
     return pa.concat_tables(tables) if tables else LABELLED.empty_table()
@@ -70,15 +72,19 @@ def load_corpora(data_dir: Path, names: Sequence[str], cache: Path) -> pa.Table:
 def episode_key(corpus: str, film: str) -> str:
     """Return what a document must not share with one of another part of a split.
 
-    Episodes have one key in all corpora, such as "friends S01E05"; one that is shown in two parts goes by its first. What is no episode keeps the name of its
-    film.
+    Episodes have one key in all corpora, such as "friends S01E05"; one that is shown in two parts goes by its first.
+    What is no episode keeps the name of its film.
 
     Args:
         corpus: name of the corpus, which tells apart films of one name that are no episodes.
         film: the column `film`.
     """
     match = _EPISODE.match(film.lower())
-    return f"{match['show'].replace('_', ' ')} S{int(match['season']):02d}E{int(match['episode']):02d}" if match else f"{corpus} {film}"
+    return (
+        f"{match['show'].replace('_', ' ')} S{int(match['season']):02d}E{int(match['episode']):02d}"
+        if match
+        else f"{corpus} {film}"
+    )
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -93,7 +99,8 @@ def count_labels(table: pa.Table) -> dict[str, float]:
     """Count the documents, sentences and labelled seams of a LABELLED table, and return shares of the labelled seams.
 
     Returns:
-        `documents`, `sentences`, `labelled`; and `new_turn`, `inside` (a block), `new_inside` (of those inside), `doubtful` (confidence below 0.5), 0 to 1.
+        `documents`, `sentences`, `labelled`; and `new_turn`, `inside` (a block), `new_inside` (of those inside),
+        `doubtful` (confidence below 0.5), 0 to 1.
     """
     same = table["same_turn"].combine_chunks().flatten().to_numpy()
     sure = table["label_confidence"].combine_chunks().flatten().to_numpy()
@@ -101,7 +108,12 @@ def count_labels(table: pa.Table) -> dict[str, float]:
     first, last = (flat.field(name).fill_null(-1).to_numpy() for name in ("first_block", "last_block"))
     known = same >= 0
     inside = (first == np.r_[-1, last[:-1]]) & (first >= 0)
-    shares = {"new_turn": same[known] == 0, "inside": inside[known], "new_inside": same[known & inside] == 0, "doubtful": sure[known] < 0.5}
+    shares = {
+        "new_turn": same[known] == 0,
+        "inside": inside[known],
+        "new_inside": same[known & inside] == 0,
+        "doubtful": sure[known] < 0.5,
+    }
     counts = {"documents": table.num_rows, "sentences": len(same), "labelled": int(known.sum())}
     return counts | {name: round(float(holds.mean()), 3) if len(holds) else 0.0 for name, holds in shares.items()}
 

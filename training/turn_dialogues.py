@@ -14,21 +14,25 @@ import pyarrow as pa
 from turn_labels import Script, label_scripts
 from turn_sources import read_text
 
-from edos_dataset.schema import LINE, nest, unnest
+from edos_dataset.arrays import nest, unnest
+from edos_dataset.schema import LINE
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.speakers import Cue, unify_names
-from edos_dataset.sources.times import check_times, parse_times
+from edos_dataset.sources.subtitles.times import check_times, parse_times
 
 _SPLIT_SHORT_FORM = re.compile(r"(?<=\w)['’] (?=(?:s|t|m|ll|re|ve|d|clock)\b)")  # DailyDialog has "I' m" beside "I'm"
 
 
 def read_meld(data_dir: Path) -> pa.Table:
-    """Read the utterances of MELD as cues, a dialogue a document; where an utterance is left out of a dialogue the seam is unknown.
+    """Read the utterances of MELD as cues, a dialogue a document; where an utterance is left out of a dialogue the seam
+    is unknown.
 
     Args:
         data_dir: holds `meld/*.csv`.
     """
-    rows = {path.stem.partition("_")[0]: list(_rows(path)) for path in sorted((data_dir / "meld").glob("*_sent_emo.csv"))}
+    rows = {
+        path.stem.partition("_")[0]: list(_rows(path)) for path in sorted((data_dir / "meld").glob("*_sent_emo.csv"))
+    }
     people = unify_names(Counter(row["Speaker"] for part in rows.values() for row in part))
     scripts = []
     for part, utterances in rows.items():
@@ -43,10 +47,15 @@ def _script_of_dialogue(name: str, rows: Sequence[Mapping[str, str]], people: Ma
     times = check_times(*(parse_times([row[column] for row in spoken]) for column in ("StartTime", "EndTime")))
     starts, ends = ([None if np.isnan(time) else time for time in column.tolist()] for column in times)
     texts = [(" ".join(row["Utterance"].split()),) for row in spoken]
-    cues = [Cue(start, end, text, people[row["Speaker"]]) for row, start, end, text in zip(spoken, starts, ends, texts, strict=True)]
+    cues = [
+        Cue(start, end, text, people[row["Speaker"]])
+        for row, start, end, text in zip(spoken, starts, ends, texts, strict=True)
+    ]
     numbers = np.array([int(row["Utterance_ID"]) for row in spoken])
     film = f"friends/s{int(rows[0]['Season']):02d}e{int(rows[0]['Episode']):02d}"
-    return Script(name, film, [[cue] for cue in cues], breaks=frozenset((np.flatnonzero(np.diff(numbers) != 1) + 1).tolist()))
+    return Script(
+        name, film, [[cue] for cue in cues], breaks=frozenset((np.flatnonzero(np.diff(numbers) != 1) + 1).tolist())
+    )
 
 
 def read_dailydialog(data_dir: Path) -> pa.Table:
@@ -58,7 +67,9 @@ def read_dailydialog(data_dir: Path) -> pa.Table:
     lines = read_text(data_dir / "dailydialog" / "valid.json").splitlines()
     dialogues = [[turn["text"] for turn in json.loads(line)["dialogue"]] for line in lines if line.strip()]
     texts = ([_SPLIT_SHORT_FORM.sub("'", " ".join(turn.split())) for turn in dialogue] for dialogue in dialogues)
-    return _label_turns({f"dailydialog/{number}": detokenize(turns) for number, turns in enumerate(texts)}, "dailydialog")
+    return _label_turns(
+        {f"dailydialog/{number}": detokenize(turns) for number, turns in enumerate(texts)}, "dailydialog"
+    )
 
 
 def read_empathetic_dialogues(data_dir: Path) -> pa.Table:
@@ -67,10 +78,18 @@ def read_empathetic_dialogues(data_dir: Path) -> pa.Table:
     Args:
         data_dir: holds `empathetic_dialogues/unannotated/*.csv`.
     """
-    rows = [row for path in sorted((data_dir / "empathetic_dialogues" / "unannotated").glob("*.csv")) for row in _rows(path) if row["Type"] == "utterance"]
+    rows = [
+        row
+        for path in sorted((data_dir / "empathetic_dialogues" / "unannotated").glob("*.csv"))
+        for row in _rows(path)
+        if row["Type"] == "utterance"
+    ]
     turns: dict[str, list[str]] = {}
     for name, conversation in groupby(rows, key=lambda row: row["Dialog_ID"]):
-        said = [" ".join(" ".join(row["Text"].split()) for row in turn) for _, turn in groupby(conversation, key=lambda row: row["Actor"])]
+        said = [
+            " ".join(" ".join(row["Text"].split()) for row in turn)
+            for _, turn in groupby(conversation, key=lambda row: row["Actor"])
+        ]
         turns.setdefault(f"empathetic_dialogues/{name}", said)
     return _label_turns(turns, "empathetic_dialogues")
 
@@ -82,14 +101,23 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 def _label_turns(dialogues: Mapping[str, Sequence[str]], corpus: str) -> pa.Table:
     """Label the sentences of dialogues whose turns are known, each being one of another speaker than that before.
 
-    Every turn begins with a dash, so that no sentence goes over its end; afterwards the dashes go, and the blocks, as no subtitle showed these turns.
+    Every turn begins with a dash, so that no sentence goes over its end; afterwards the dashes go, and the blocks, as
+    no subtitle showed these turns.
     """
     scripts = []
     for name, turns in dialogues.items():
-        cues = [Cue(None, None, ("- " + turn.lstrip("- "),), str(number)) for number, turn in enumerate(turns) if turn.strip("- ")]
+        cues = [
+            Cue(None, None, ("- " + turn.lstrip("- "),), str(number))
+            for number, turn in enumerate(turns)
+            if turn.strip("- ")
+        ]
         scripts.append(Script(name, name, [[cue] for cue in cues]))
     table = label_scripts(scripts, corpus)
     flat, offsets = unnest(table, "sentences")
-    unknown = {"first_block": pa.nulls(len(flat), pa.int32()), "last_block": pa.nulls(len(flat), pa.int32()), "dash": np.zeros(len(flat), bool)}
+    unknown = {
+        "first_block": pa.nulls(len(flat), pa.int32()),
+        "last_block": pa.nulls(len(flat), pa.int32()),
+        "dash": np.zeros(len(flat), bool),
+    }
     sentences = nest(offsets, LINE, {item.name: flat.field(item.name) for item in LINE} | unknown)
     return table.set_column(table.column_names.index("sentences"), table.schema.field("sentences"), sentences)

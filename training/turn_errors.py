@@ -3,7 +3,8 @@
     python training/turn_errors.py show --scorer rules --count 100 --out errors/ labelled/frasier.parquet
     python training/turn_errors.py count errors/errors.tsv --accuracy 0.76
 
-The first writes `errors.txt` to read and `errors.tsv` with an empty class beside each number; the second reads the classes that a person filled in.
+The first writes `errors.txt` to read and `errors.tsv` with an empty class beside each number; the second reads the
+classes that a person filled in.
 """
 
 import argparse
@@ -19,11 +20,13 @@ import numpy as np
 import pyarrow as pa
 from turn_seams import Floats, Ints, Seams, read_labelled, score_with
 
-from edos_dataset.labeling.metrics import wilson
-from edos_dataset.schema import unnest
+from edos_dataset.arrays import unnest
+from edos_dataset.metrics.classification import wilson
 
 CLASSES = ("model", "label", "ambiguous")
-"""What an error is: the model's fault; a wrong label, by alignment or source; a seam that a careful reader could not decide from the text."""
+"""What an error is: the model's fault; a wrong label, by alignment or source; a seam that a careful reader could not
+decide from the text.
+"""
 
 COLUMNS = ("index", "class", "note")
 CONTEXT = 3  # sentences before and after
@@ -33,7 +36,9 @@ The error is the seam before the sentence marked by >. Class it in errors.tsv: m
 SIGNS = {1: "=", 0: "|", -1: "?"}
 
 
-def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, seed: int = 0, confident: bool = False) -> Ints:
+def pick_errors(
+    seams: Seams, score: Floats, threshold: float, count: int, *, seed: int = 0, confident: bool = False
+) -> Ints:
     """Choose errors to look at.
 
     Args:
@@ -45,7 +50,8 @@ def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, se
         confident: take those whose score is farthest from the threshold, not any.
 
     Returns:
-        Positions of the seams: at random in an order of their own, of which any part is a sample too; the most confident first.
+        Positions of the seams: at random in an order of their own, of which any part is a sample too; the most
+            confident first.
     """
     wrong = seams.known() & ((score >= np.float32(threshold)) != (seams.same == 1))
     errors: Ints = np.flatnonzero(wrong)
@@ -55,7 +61,8 @@ def pick_errors(seams: Seams, score: Floats, threshold: float, count: int, *, se
 
 
 def describe(table: pa.Table, seams: Seams, score: Floats, position: int) -> str:
-    """Return a seam as text: what label and score say, then three sentences before and after it, in the form that LEGEND explains.
+    """Return a seam as text: what label and score say, then three sentences before and after it, in the form that
+    LEGEND explains.
 
     Args:
         table: documents as `read_labelled` returns them.
@@ -67,7 +74,10 @@ def describe(table: pa.Table, seams: Seams, score: Floats, position: int) -> str
     row = int(np.searchsorted(offsets, position, side="right")) - 1
     first, last = max(int(offsets[row]), position - CONTEXT), min(int(offsets[row + 1]), position + CONTEXT)
     label = "same turn" if seams.same[position] == 1 else "NEW TURN"
-    head = f"{table['document_id'][row]}  label {label} ({seams.confidence[position]:.2f}), score of the same turn {score[position]:.3f}"
+    head = (
+        f"{table['document_id'][row]}  label {label} ({seams.confidence[position]:.2f}), score of the same turn "
+        f"{score[position]:.3f}"
+    )
     around = sentences.slice(first, last - first).to_pylist()
     lines = [
         f"{'>' if place == position else ' '} {SIGNS[int(seams.same[place])]} {score[place]:5.3f} {_line(sentence)}"
@@ -79,7 +89,10 @@ def describe(table: pa.Table, seams: Seams, score: Floats, position: int) -> str
 def _line(sentence: Mapping[str, Any]) -> str:
     """Return number, seconds, blocks, dash, name and text of a sentence; ~ is what is not known."""
     times = "–".join("~" if value is None else f"{value:.2f}" for value in (sentence["start"], sentence["end"]))
-    blocks = "–".join("~" if value is None else str(value) for value in dict.fromkeys((sentence["first_block"], sentence["last_block"])))
+    blocks = "–".join(
+        "~" if value is None else str(value)
+        for value in dict.fromkeys((sentence["first_block"], sentence["last_block"]))
+    )
     name = f"{sentence['speaker']}: " if sentence["speaker"] else ""
     return f"{sentence['id']:5} {times:>17} [{blocks:>7}] {'- ' if sentence['dash'] else '  '}{name}{sentence['text']}"
 
@@ -93,10 +106,18 @@ def write_errors(folder: Path, table: pa.Table, seams: Seams, score: Floats, pos
     folder.mkdir(parents=True, exist_ok=True)
     sheet = folder / "errors.tsv"
     if sheet.exists():
-        raise ValueError(f"{sheet} exists and may hold classes that somebody wrote: move it away, or give another folder")
-    texts = [f"#{number}  {describe(table, seams, score, int(position))}\n" for number, position in enumerate(positions, start=1)]
+        raise ValueError(
+            f"{sheet} exists and may hold classes that somebody wrote: move it away, or give another folder"
+        )
+    texts = [
+        f"#{number}  {describe(table, seams, score, int(position))}\n"
+        for number, position in enumerate(positions, start=1)
+    ]
     (folder / "errors.txt").write_text("\n".join([LEGEND, *texts]), encoding="utf-8")
-    sheet.write_text("\t".join(COLUMNS) + "\n" + "".join(f"{number}\t\t\n" for number in range(1, len(positions) + 1)), encoding="utf-8")
+    sheet.write_text(
+        "\t".join(COLUMNS) + "\n" + "".join(f"{number}\t\t\n" for number in range(1, len(positions) + 1)),
+        encoding="utf-8",
+    )
 
 
 def read_classes(path: Path) -> dict[int, str]:
@@ -113,7 +134,10 @@ def read_classes(path: Path) -> dict[int, str]:
         for number, row in enumerate(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), start=2):
             index, name = (row.get("index") or "").strip(), (row.get("class") or "").strip()
             if not index.isdigit() or (name and name not in CLASSES):
-                raise ValueError(f"{path}, line {number}: expected a number and one of {', '.join(CLASSES)}, got {index!r} and {name!r}")
+                raise ValueError(
+                    f"{path}, line {number}: expected a number and one of {', '.join(CLASSES)}, got {index!r} and "
+                    f"{name!r}"
+                )
             if name:
                 found[int(index)] = name
     return found
@@ -129,9 +153,11 @@ def summarise(classes: Mapping[int, str], accuracy: float) -> dict[str, Any]:
         accuracy: measured accuracy of the model, 0 to 1, on the seams of which the errors are a sample.
 
     Returns:
-        `errors` (classed), `classes`: for each class its count, share of the errors and 95 % interval (Wilson, 1927); `ceiling`: accuracy that a model
-        without fault would be measured at for the wrong labels; `ceiling_with_ambiguous`: if it missed the ambiguous ones too, as any model misses its
-        share of them; `corrected_accuracy`: accuracy of this model against right labels, ambiguous ones left out; each with its 95 % interval.
+        `errors` (classed), `classes`: for each class its count, share of the errors and 95 % interval (Wilson, 1927);
+        `ceiling`: accuracy that a model without fault would be measured at for the wrong labels;
+            `ceiling_with_ambiguous`: if it missed the ambiguous ones too, as any model misses its
+        share of them; `corrected_accuracy`: accuracy of this model against right labels, ambiguous ones left out; each
+        with its 95 % interval.
 
     Raises:
         ValueError: no error has a class.
@@ -146,11 +172,21 @@ def summarise(classes: Mapping[int, str], accuracy: float) -> dict[str, Any]:
 
     def bound(*names: str) -> dict[str, Any]:
         value, (low, high) = share(*names)
-        return {"accuracy": round(1 - missed * value, 4), "interval": [round(1 - missed * high, 4), round(1 - missed * low, 4)]}
+        return {
+            "accuracy": round(1 - missed * value, 4),
+            "interval": [round(1 - missed * high, 4), round(1 - missed * low, 4)],
+        }
 
     return {
         "errors": total,
-        "classes": {name: {"count": counts[name], "share": round(share(name)[0], 4), "interval": wilson(counts[name] / total, total)} for name in CLASSES},
+        "classes": {
+            name: {
+                "count": counts[name],
+                "share": round(share(name)[0], 4),
+                "interval": wilson(counts[name] / total, total),
+            }
+            for name in CLASSES
+        },
         "ceiling": bound("label"),
         "ceiling_with_ambiguous": bound("label", "ambiguous"),
         "corrected_accuracy": bound("model"),
@@ -164,8 +200,12 @@ def main() -> None:
     show = commands.add_parser("show", help="write errors of a scorer of the package")
     show.add_argument("documents", type=Path, nargs="+", help="Parquet files of labelled documents")
     show.add_argument("--scorer", required=True, help="name of a scorer in the package")
-    show.add_argument("--threshold", type=float, default=0.5, help="a turn begins where the score is below it (default: 0.5)")
-    show.add_argument("--confidence", type=float, default=0.0, help="labels that are less sure are left out (default: 0)")
+    show.add_argument(
+        "--threshold", type=float, default=0.5, help="a turn begins where the score is below it (default: 0.5)"
+    )
+    show.add_argument(
+        "--confidence", type=float, default=0.0, help="labels that are less sure are left out (default: 0)"
+    )
     show.add_argument("--count", type=int, default=100, help="errors (default: 100)")
     show.add_argument("--seed", type=int, default=0, help="of the choice (default: 0)")
     show.add_argument("--confident", action="store_true", help="the errors farthest from the threshold, not any")

@@ -1,4 +1,6 @@
-"""Documents whose sentences are labelled with "same turn" or "new turn": the table, and the labels by who says the cues of a script."""
+"""Documents whose sentences are labelled with "same turn" or "new turn": the table, and the labels by who says the cues
+of a script.
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,24 +12,28 @@ import numpy.typing as npt
 import pyarrow as pa
 from turn_blocks import is_even_split
 
+from edos_dataset.arrays import Floats, Ints, flags, nest, unnest
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.pipeline import split_rejects
-from edos_dataset.schema import LINE, LINES, READING, SENTENCES, SOURCE, flags, nest, unnest
+from edos_dataset.runs.pipeline import split_rejects
+from edos_dataset.schema import LINE, LINES, READING, SENTENCES, SOURCE
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.sources.speakers import Cue
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 LABELLED = pa.schema(
     [
         *SENTENCES,
-        pa.field("same_turn", pa.list_(pa.int8())),  # 1 the speaker of the sentence before goes on, 0 another one begins, -1 unknown or nothing before
-        pa.field("label_confidence", pa.list_(pa.float32())),  # about the probability that the label is right; 0 where it is unknown
+        pa.field(
+            "same_turn", pa.list_(pa.int8())
+        ),  # 1 the speaker of the sentence before goes on, 0 another one begins, -1 unknown or nothing before
+        pa.field(
+            "label_confidence", pa.list_(pa.float32())
+        ),  # about the probability that the label is right; 0 where it is unknown
         pa.field("corpus", pa.string()),
     ]
 )
-"""A labelled document. Where the source has no blocks (`first_block`, `last_block`) or times they are null: unknown, which is neither "same" nor "other"."""
+"""A labelled document. Where the source has no blocks (`first_block`, `last_block`) or times they are null: unknown,
+which is neither "same" nor "other".
+"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,8 @@ class Trust:
 
 _DOUBT = {
     "spans": 0.5,  # the sentence before or after the seam goes over a change of speakers
-    "missed": 0.5,  # somebody spoke in between by the source, but has no cue: were the words cut, or could the source not place them?
+    # somebody spoke in between by the source, but has no cue: were the words cut, or could the source not place them?
+    "missed": 0.5,
     "half": 0.9,  # a block was split evenly because it held two speakers, but the source does not say who the second is
     "named": 0.9,  # the text itself says "NAME:", and it is not whom the source says
 }
@@ -80,9 +87,10 @@ class Script:
 def label_scripts(scripts: Sequence[Script], corpus: str, trust: Trust | None = None) -> pa.Table:
     """Split scripts into sentences as a run would, without speakers, and label these by who says the cues.
 
-    A sentence has the speaker of the cue in which it begins and that of the cue in which it ends; the label is about the end of one and the beginning of the
-    next. A name is compared as it stands (`sources.speakers.unify_names` makes variants one); null is nobody known. Where the text names somebody else
-    ("NAME:") a turn begins, and how long it goes on is unknown; so is a seam with a dash that the source overlooked.
+    A sentence has the speaker of the cue in which it begins and that of the cue in which it ends; the label is about
+    the end of one and the beginning of the next. A name is compared as it stands (`sources.speakers.unify_names` makes
+    variants one); null is nobody known. Where the text names somebody else ("NAME:") a turn begins, and how long it
+    goes on is unknown; so is a seam with a dash that the source overlooked.
 
     Args:
         scripts: with different document ids.
@@ -98,10 +106,15 @@ def label_scripts(scripts: Sequence[Script], corpus: str, trust: Trust | None = 
     cues = [cue for script in scripts for block in script.blocks for cue in block]
     first_cue = np.cumsum([0, *(sum(map(len, script.blocks)) for script in scripts)])
     begins, ends = _cues_of_sentences(scripts, first_cue, lines, sentences)
-    breaks = np.array([place + start for script, start in zip(scripts, first_cue, strict=False) for place in sorted(script.breaks)], np.int64)
+    breaks = np.array(
+        [place + start for script, start in zip(scripts, first_cue, strict=False) for place in sorted(script.breaks)],
+        np.int64,
+    )
     flat, _ = unnest(sentences, "sentences")
     same, confidence = _compare(cues, begins, ends, breaks, trust or Trust())
-    same[(begins == np.r_[-1, ends[:-1]]) & flags(flat.field("dash"))] = -1  # one speaker by the source, two by the dash
+    same[
+        (begins == np.r_[-1, ends[:-1]]) & flags(flat.field("dash"))
+    ] = -1  # one speaker by the source, two by the dash
     other = _names_other(flat.field("speaker"), [cues[cue].speaker for cue in begins.tolist()])
     same[np.r_[False, other[:-1]]] = -1
     same[other], confidence[other] = 0, _DOUBT["named"]
@@ -130,28 +143,41 @@ def add_labels(sentences: pa.Table, same: npt.ArrayLike, confidence: npt.ArrayLi
     labels[offsets[:-1][np.diff(offsets) > 0]] = -1
     sure = np.where(labels < 0, 0, confidence).astype(np.float32)
     lists = pa.array(offsets, pa.int32())
-    columns = [*sentences.columns, pa.ListArray.from_arrays(lists, pa.array(labels)), pa.ListArray.from_arrays(lists, pa.array(sure))]
+    columns = [
+        *sentences.columns,
+        pa.ListArray.from_arrays(lists, pa.array(labels)),
+        pa.ListArray.from_arrays(lists, pa.array(sure)),
+    ]
     return pa.Table.from_arrays([*columns, pa.array([corpus] * sentences.num_rows, pa.string())], schema=LABELLED)
 
 
 def split_lines(lines: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Return the LINES that cleaning keeps, and their SENTENCES; documents of which nothing is left are gone from both."""
+    """Return the LINES that cleaning keeps, and their SENTENCES; documents of which nothing is
+    left are gone from both.
+    """
     kept, _ = split_rejects(CleanLines()(lines))
     return kept, SplitSentences()(kept)
 
 
 def script_lines(scripts: Sequence[Script]) -> pa.Table:
-    """Return scripts as LINES without speakers; where a block holds several cues, each is opened by a dash, as in subtitles."""
+    """Return scripts as LINES without speakers; where a block holds several cues, each is opened by a dash, as in
+    subtitles.
+    """
     rows: list[tuple[Any, ...]] = []
     offsets = [0]
     for script in scripts:
         for number, block in enumerate(script.blocks):
             dash = "- " if script.dashes and len(block) > 1 else ""
             texts = [(dash if place == 0 else "") + line for cue in block for place, line in enumerate(cue.lines)]
-            rows += [(len(rows) - offsets[-1] + 1 + place, text, block[0].start, block[-1].end, number, number) for place, text in enumerate(texts)]
+            rows += [
+                (len(rows) - offsets[-1] + 1 + place, text, block[0].start, block[-1].end, number, number)
+                for place, text in enumerate(texts)
+            ]
         offsets.append(len(rows))
     names = ("id", "text", "start", "end", "first_block", "last_block")
-    columns: dict[str, Any] = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
+    columns: dict[str, Any] = (
+        dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
+    )
     columns |= {"dash": np.zeros(len(rows), bool), "speaker": pa.nulls(len(rows), pa.string())}
     count = len(scripts)
     source = {"kind": ["subtitle"] * count, "path": [script.document_id for script in scripts], "genres": [[]] * count}
@@ -173,18 +199,25 @@ def _structs(kind: pa.StructType, columns: dict[str, list[Any]], count: int) -> 
     return pa.StructArray.from_arrays(arrays, fields=list(kind))
 
 
-def _cues_of_sentences(scripts: Sequence[Script], first_cue: Ints, lines: pa.Table, sentences: pa.Table) -> tuple[Ints, Ints]:
+def _cues_of_sentences(
+    scripts: Sequence[Script], first_cue: Ints, lines: pa.Table, sentences: pa.Table
+) -> tuple[Ints, Ints]:
     """Return, for every sentence, the numbers of the cues (of all scripts) in which it begins and ends.
 
     In a block with several cues each begins with a dash, so the dashes tell them apart.
     """
     rows = {script.document_id: row for row, script in enumerate(scripts)}
     documents = np.array([rows[name] for name in lines["document_id"].to_pylist()], np.int64)
-    of_line = [np.repeat(np.arange(len(cues)), [len(cue.lines) for cue in cues]) for cues in ([c for b in s.blocks for c in b] for s in scripts)]
+    of_line = [
+        np.repeat(np.arange(len(cues)), [len(cue.lines) for cue in cues])
+        for cues in ([c for b in s.blocks for c in b] for s in scripts)
+    ]
     flat, offsets = unnest(lines, "lines")
     line_rows = np.repeat(documents, np.diff(offsets))
     line_offsets = np.cumsum([0, *map(len, of_line)])
-    cue = (np.concatenate(of_line) + np.repeat(first_cue[:-1], np.diff(line_offsets)))[line_offsets[line_rows] + flat.field("id").to_numpy() - 1]
+    cue = (np.concatenate(of_line) + np.repeat(first_cue[:-1], np.diff(line_offsets)))[
+        line_offsets[line_rows] + flat.field("id").to_numpy() - 1
+    ]
     units, first = np.unique(_units(flat, line_rows), return_index=True)
     flat, offsets = unnest(sentences, "sentences")
     rows_of_sentences = np.repeat(documents, np.diff(offsets))
@@ -195,7 +228,9 @@ def _cues_of_sentences(scripts: Sequence[Script], first_cue: Ints, lines: pa.Tab
 
 
 def _units(flat: pa.StructArray, rows: Ints) -> Ints:
-    """Number the parts into which dashes part blocks, so that the numbers grow through a document and from one to the next."""
+    """Number the parts into which dashes part blocks, so that the numbers grow through a document and from one to the
+    next.
+    """
     block = (rows << 32) + (flat.field("first_block").to_numpy().astype(np.int64) << 8)
     dash = flags(flat.field("dash")).astype(np.int64)
     starts = np.flatnonzero(np.r_[True, block[1:] != block[:-1]][: len(block)])
@@ -203,10 +238,14 @@ def _units(flat: pa.StructArray, rows: Ints) -> Ints:
     return block + np.minimum(np.cumsum(dash) - np.repeat(before[starts], np.diff(np.r_[starts, len(block)])), 255)
 
 
-def _compare(cues: Sequence[Cue], begins: Ints, ends: Ints, breaks: Ints, trust: Trust) -> tuple[npt.NDArray[np.int8], Floats]:
+def _compare(
+    cues: Sequence[Cue], begins: Ints, ends: Ints, breaks: Ints, trust: Trust
+) -> tuple[npt.NDArray[np.int8], Floats]:
     """Compare the speaker at the end of each sentence with that at the beginning of the next."""
     codes: dict[str, int] = {}
-    speaker = np.array([-1 if cue.speaker is None else codes.setdefault(cue.speaker, len(codes)) for cue in cues], np.int64)
+    speaker = np.array(
+        [-1 if cue.speaker is None else codes.setdefault(cue.speaker, len(codes)) for cue in cues], np.int64
+    )
     place = np.arange(len(cues))
     since = place - np.maximum.accumulate(np.where([cue.named for cue in cues], place, 0))
     between = [{name for name in cue.missed if name != cue.speaker} != set() for cue in cues]

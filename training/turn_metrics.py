@@ -1,8 +1,9 @@
 """Measure scorers of turns on labelled seams: what `train_turn_segmenter.py` reports.
 
-A seam is the place between two sentences that follow each other. Its label `same` is 1 where one speaker goes on, 0 where a new turn begins, -1 where
-nobody knows; its score is the probability of the first, and a new turn begins where the score is below the threshold. "New turn" is the class that
-precision, recall and F1 speak of. Everything that is returned is plain data that JSON can hold; None stands for what has no value.
+A seam is the place between two sentences that follow each other. Its label `same` is 1 where one speaker goes on, 0
+where a new turn begins, -1 where nobody knows; its score is the probability of the first, and a new turn begins where
+the score is below the threshold. "New turn" is the class that precision, recall and F1 speak of. Everything that is
+returned is plain data that JSON can hold; None stands for what has no value.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 from turn_seams import Bools, Floats, Seams
 
-from edos_dataset.labeling import metrics
+from edos_dataset.metrics import classification as metrics
 
 GRID = np.linspace(0, 1, 1001, dtype=np.float32)  # thresholds that are tried
 CURVE_POINTS = 50
@@ -22,15 +23,17 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
     """Measure one scorer on the seams whose label is known.
 
     Args:
-        seams: labelled seams; give whole documents with their unknown seams, or `turns` will join what lies on both sides of a missing one.
+        seams: labelled seams; give whole documents with their unknown seams, or `turns` will join what lies on both
+            sides of a missing one.
         score: float32 [n], 0 to 1: the probability that the turn goes on; it may be NaN where the label is unknown.
         threshold: a new turn begins where the score is below it.
         seed: of the drawing of documents for the intervals.
 
     Returns:
-        `seams`, `documents`, `threshold`; `accuracy`, `precision`, `recall`, `f1` at the threshold; `accuracy_interval` and `f1_interval` (95 %, of documents
-        drawn anew); `roc_auc`, `average_precision`, `log_loss` (nats), `brier`, `ece`; `reliability` (bins), `curve` (at most 50 thresholds), `best_f1` and
-        `best_accuracy` (points like those of the curve), `turns` (see turn_shares), `baselines`.
+        `seams`, `documents`, `threshold`; `accuracy`, `precision`, `recall`, `f1` at the threshold; `accuracy_interval`
+        and `f1_interval` (95 %, of documents drawn anew); `roc_auc`, `average_precision`, `log_loss` (nats), `brier`,
+        `ece`; `reliability` (bins), `curve` (at most 50 thresholds), `best_f1` and `best_accuracy` (points like those
+        of the curve), `turns` (see turn_shares), `baselines`.
 
     Raises:
         ValueError: no label is known, or a score of a known label is missing or not between 0 and 1.
@@ -61,10 +64,14 @@ def baselines(same: Bools) -> dict[str, dict[str, float | None]]:
     """Return what the more frequent class and a new turn at every sentence would score on the labels `same` [n]."""
     always = {"new_turn_everywhere": np.zeros(len(same), bool), "majority_class": np.full(len(same), same.mean() > 0.5)}
     found = {name: _outcomes(same, predicted).sum(axis=0) for name, predicted in always.items()}
-    return {name: {"accuracy": _number(_accuracy(counts)), "f1": _number(_f1(counts))} for name, counts in found.items()}
+    return {
+        name: {"accuracy": _number(_accuracy(counts)), "f1": _number(_f1(counts))} for name, counts in found.items()
+    }
 
 
-def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float, float] = (0.5, 0.5), *, seed: int = 0) -> dict[str, Any]:
+def compare(
+    seams: Seams, first: Floats, second: Floats, thresholds: tuple[float, float] = (0.5, 0.5), *, seed: int = 0
+) -> dict[str, Any]:
     """Compare two scorers on the same seams.
 
     Args:
@@ -75,7 +82,8 @@ def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float
         seed: of the drawing of documents.
 
     Returns:
-        `accuracy_difference`, `f1_difference` (first minus second) and their 95 % intervals, both scorers measured on the same drawn documents;
+        `accuracy_difference`, `f1_difference` (first minus second) and their 95 % intervals, both scorers measured on
+        the same drawn documents;
         `only_first_right`, `only_second_right`: seams.
 
     Raises:
@@ -83,7 +91,10 @@ def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float
     """
     known = seams.known()
     same = seams.same[known] == 1
-    predicted = [_checked(seams, score)[known] >= np.float32(limit) for score, limit in zip((first, second), thresholds, strict=True)]
+    predicted = [
+        _checked(seams, score)[known] >= np.float32(limit)
+        for score, limit in zip((first, second), thresholds, strict=True)
+    ]
     outcomes = [_outcomes(same, each) for each in predicted]
     draws = [metrics.resampled(each, seams.group[known], seed=seed) for each in outcomes]
     totals = [each.sum(axis=0) for each in outcomes]
@@ -98,8 +109,11 @@ def compare(seams: Seams, first: Floats, second: Floats, thresholds: tuple[float
     }
 
 
-def ablation_row(features: str, seams: Seams, score: Floats, whole: Floats, threshold: float = 0.5, *, seed: int = 0) -> dict[str, Any]:
-    """Return the row of an ablation table: accuracy and F1 of a model with other features, and how they differ from those of the whole model.
+def ablation_row(
+    features: str, seams: Seams, score: Floats, whole: Floats, threshold: float = 0.5, *, seed: int = 0
+) -> dict[str, Any]:
+    """Return the row of an ablation table: accuracy and F1 of a model with other features, and how they differ from
+    those of the whole model.
 
     Args:
         features: what was left out, or what was left alone.
@@ -111,10 +125,17 @@ def ablation_row(features: str, seams: Seams, score: Floats, whole: Floats, thre
     """
     known = seams.known()
     point = _points(seams.same[known] == 1, _checked(seams, score)[known], np.array([threshold], np.float32))[0]
-    return {"features": features, "accuracy": point["accuracy"], "f1": point["f1"], **compare(seams, score, whole, (threshold, threshold), seed=seed)}
+    return {
+        "features": features,
+        "accuracy": point["accuracy"],
+        "f1": point["f1"],
+        **compare(seams, score, whole, (threshold, threshold), seed=seed),
+    }
 
 
-def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tuple[float, ...] = (0, 0.5, 0.8, 0.9, 1)) -> list[dict[str, Any]]:
+def by_confidence(
+    seams: Seams, score: Floats, threshold: float = 0.5, edges: tuple[float, ...] = (0, 0.5, 0.8, 0.9, 1)
+) -> list[dict[str, Any]]:
     """Return the accuracy in bands of the label's confidence: it rises with it where labels are noisy."""
     band = np.clip(np.searchsorted(np.array(edges, np.float32), seams.confidence, side="right") - 1, 0, len(edges) - 2)
     right = (score >= np.float32(threshold)) == (seams.same == 1)
@@ -122,14 +143,17 @@ def by_confidence(seams: Seams, score: Floats, threshold: float = 0.5, edges: tu
     for number, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
         inside = seams.known() & (band == number)
         if inside.any():
-            rows.append({"from": low, "to": high, "seams": int(inside.sum()), "accuracy": _number(right[inside].mean())})
+            rows.append(
+                {"from": low, "to": high, "seams": int(inside.sum()), "accuracy": _number(right[inside].mean())}
+            )
     return rows
 
 
 def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[dict[str, float | None]]:
     """Return, for thresholds, the turns that hold more than one speaker and the speakers' runs that are cut.
 
-    An unknown seam ends a turn and a run. A run is what a speaker says until another one speaks; it is cut if a turn begins within it.
+    An unknown seam ends a turn and a run. A run is what a speaker says until another one speaks; it is cut if a turn
+    begins within it.
 
     Args:
         seams: labelled seams of whole documents.
@@ -149,13 +173,19 @@ def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[di
         turn = np.cumsum(begins)
         mixed, cut = len(np.unique(turn[is_new & ~begins])), len(np.unique(run[begins & ~border & ~is_new]))
         counts = max(begins.sum(), 1)
-        shares = {"mixed_turns": mixed / counts, "cut_runs": cut / max(len(np.unique(run)), 1), "sentences_per_turn": len(begins) / counts}
+        shares = {
+            "mixed_turns": mixed / counts,
+            "cut_runs": cut / max(len(np.unique(run)), 1),
+            "sentences_per_turn": len(begins) / counts,
+        }
         rows.append({"threshold": threshold, **{name: _number(value) for name, value in shares.items()}})
     return rows
 
 
 def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
-    """Return the filled ones of 15 equally wide bins of score: `seams`, mean `score`, and `same`, the share of labels that say so."""
+    """Return the filled ones of 15 equally wide bins of score: `seams`, mean `score`, and `same`, the share of labels
+    that say so.
+    """
     sizes, scores, sames = metrics.reliability(score, same)
     return [
         {
@@ -169,19 +199,32 @@ def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
 
 
 def calibration_error(bins: list[dict[str, Any]]) -> float:
-    """Return the mean distance of score and share of same turns over the bins of `reliability`, weighted by size (Guo et al., 2017)."""
-    return round(float(np.average([abs(row["score"] - row["same"]) for row in bins], weights=[row["seams"] for row in bins])), 4)
+    """Return the mean distance of score and share of same turns over the bins of `reliability`, weighted by size (Guo
+    et al., 2017).
+    """
+    return round(
+        float(np.average([abs(row["score"] - row["same"]) for row in bins], weights=[row["seams"] for row in bins])), 4
+    )
 
 
 def _checked(seams: Seams, score: Floats) -> Floats:
     known = seams.known()
     if len(score) != len(seams):
-        raise ValueError(f"there are {len(score)} scores for {len(seams)} seams: score every sentence of the same documents, the first of each too")
+        raise ValueError(
+            f"there are {len(score)} scores for {len(seams)} seams: score every sentence of the same documents, the "
+            "first of each too"
+        )
     if not known.any():
-        raise ValueError(f"none of the {len(seams)} seams has a label, so there is nothing to measure: give documents that were aligned")
+        raise ValueError(
+            f"none of the {len(seams)} seams has a label, so there is nothing to measure: give documents that were "
+            "aligned"
+        )
     wrong = np.flatnonzero(known & ~((score >= 0) & (score <= 1)))
     if len(wrong):
-        raise ValueError(f"the score of seam {wrong[0]} is {score[wrong[0]]}, but a labelled seam needs a probability between 0 and 1")
+        raise ValueError(
+            f"the score of seam {wrong[0]} is {score[wrong[0]]}, but a labelled seam needs a probability between 0 and "
+            "1"
+        )
     return score
 
 
@@ -192,13 +235,17 @@ def _ranking(same: Bools, score: Floats) -> dict[str, float | None]:
         "roc_auc": _number(roc_auc_score(same, score)) if both else None,
         "average_precision": _number(average_precision_score(~same, 1 - score)) if both else None,
         "log_loss": _number(log_loss(same, score.astype(np.float64), labels=[False, True])),
-        "brier": _number(brier_score_loss(same, score, pos_label=True)) if both else _number(np.mean((score - same) ** 2)),
+        "brier": _number(brier_score_loss(same, score, pos_label=True))
+        if both
+        else _number(np.mean((score - same) ** 2)),
     }
 
 
 def _outcomes(same: Bools, predicted: Bools) -> npt.NDArray[np.float64]:
     """Return [n, 4]: whether each seam is a new turn that was found, a false one, a missed one, or rightly none."""
-    return np.stack([~same & ~predicted, same & ~predicted, ~same & predicted, same & predicted], axis=-1).astype(np.float64)
+    return np.stack([~same & ~predicted, same & ~predicted, ~same & predicted, same & predicted], axis=-1).astype(
+        np.float64
+    )
 
 
 def _accuracy(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -217,8 +264,16 @@ def _points(same: Bools, score: Floats, thresholds: Floats) -> list[dict[str, fl
     false = np.searchsorted(np.sort(score[same]), thresholds)
     counts = np.stack([found, false, (~same).sum() - found, same.sum() - false], axis=-1).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        columns = {"accuracy": _accuracy(counts), "precision": found / (found + false), "recall": found / (~same).sum(), "f1": _f1(counts)}
-    return [{"threshold": round(float(limit), 4), **{name: _number(column[row]) for name, column in columns.items()}} for row, limit in enumerate(thresholds)]
+        columns = {
+            "accuracy": _accuracy(counts),
+            "precision": found / (found + false),
+            "recall": found / (~same).sum(),
+            "f1": _f1(counts),
+        }
+    return [
+        {"threshold": round(float(limit), 4), **{name: _number(column[row]) for name, column in columns.items()}}
+        for row, limit in enumerate(thresholds)
+    ]
 
 
 def _best(points: list[dict[str, float | None]], name: str) -> dict[str, float | None]:
@@ -232,7 +287,11 @@ def _thin(points: list[dict[str, float | None]]) -> list[dict[str, float | None]
     """Return at most 50 points that lie evenly along the recall."""
     defined = [point for point in points if point["precision"] is not None and point["recall"] is not None]
     recall = np.array([point["recall"] for point in defined])
-    chosen = np.unique(np.minimum(np.searchsorted(recall, np.linspace(0, 1, CURVE_POINTS)), len(recall) - 1)) if len(recall) else []
+    chosen = (
+        np.unique(np.minimum(np.searchsorted(recall, np.linspace(0, 1, CURVE_POINTS)), len(recall) - 1))
+        if len(recall)
+        else []
+    )
     return [defined[row] for row in chosen]
 
 

@@ -1,4 +1,6 @@
-"""Learn the network of `edos_dataset.segmentation.turn_net`: binary cross-entropy over labelled seams, whole documents a batch, AdamW."""
+"""Learn the network of `edos_dataset.segmentation.turns.net`: binary cross-entropy over labelled seams, whole documents
+a batch, AdamW.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +12,18 @@ import pyarrow as pa
 import torch
 from torch import nn
 
-from edos_dataset.segmentation.turn_evidence import UNKNOWN, Reading, read
-from edos_dataset.segmentation.turn_net import BINS, CASES, EDGE, EVIDENCE, PLACES, SPECIAL, NetInputs, NetScorer, read_inputs
+from edos_dataset.segmentation.turns.evidence import UNKNOWN, Reading, read
+from edos_dataset.segmentation.turns.net import (
+    BINS,
+    CASES,
+    EDGE,
+    EVIDENCE,
+    PLACES,
+    SPECIAL,
+    NetInputs,
+    NetScorer,
+    read_inputs,
+)
 
 VARIANTS = ("_dashes", "_plain")
 """Ends of the names of corpora that hold the documents of another one in another form."""
@@ -77,7 +89,9 @@ class Net(nn.Module):
         self.cases = nn.Embedding(1 + 2 * CASES, settings.embedding, padding_idx=0)
         self.evidence = nn.Embedding(BINS * len(EVIDENCE), settings.evidence)
         for table in (self.words, self.cases, self.evidence):
-            nn.init.normal_(table.weight, 0, 0.5)  # with less, the first passes learn nothing, and now and then all of them
+            nn.init.normal_(
+                table.weight, 0, 0.5
+            )  # with less, the first passes learn nothing, and now and then all of them
         with torch.no_grad():
             self.words.weight[0], self.cases.weight[0] = 0, 0
         self.filter = nn.Linear(3 * settings.embedding, settings.filters)
@@ -88,7 +102,9 @@ class Net(nn.Module):
         self.out = nn.Linear(settings.hidden, 1)
         self.dropout = nn.Dropout(settings.dropout)
 
-    def forward(self, documents: list[NetInputs], unknown_words: float = 0.0, generator: torch.Generator | None = None) -> torch.Tensor:
+    def forward(
+        self, documents: list[NetInputs], unknown_words: float = 0.0, generator: torch.Generator | None = None
+    ) -> torch.Tensor:
         """Return the log-odds of "same turn", [sentences of all documents]."""
         words = torch.from_numpy(np.concatenate([document.words for document in documents]))
         if unknown_words:
@@ -98,7 +114,9 @@ class Net(nn.Module):
         vectors = self.dropout(self._sentence_vectors(self.words(words) + self.cases(cases), documents))
         evidence = torch.from_numpy(np.concatenate([document.evidence for document in documents]))
         sentences = torch.cat([vectors, torch.relu(self.evidence(evidence).sum(1))], 1)
-        number = torch.from_numpy(np.repeat(np.arange(len(documents)), [len(document.evidence) for document in documents]))
+        number = torch.from_numpy(
+            np.repeat(np.arange(len(documents)), [len(document.evidence) for document in documents])
+        )
         hidden = self.dropout(torch.relu(self.first(_around(sentences, number, 2))))
         hidden = self.dropout(hidden + torch.relu(self.second(_around(hidden, number, 1))))
         return self.out(hidden)[:, 0]
@@ -106,17 +124,26 @@ class Net(nn.Module):
     def _sentence_vectors(self, words: torch.Tensor, documents: list[NetInputs]) -> torch.Tensor:
         lengths = np.array([len(document.words) for document in documents])
         shifts = np.cumsum(lengths) - lengths
-        begin = torch.from_numpy(np.concatenate([document.starts[:-1] + shift for document, shift in zip(documents, shifts, strict=True)]))
-        end = torch.from_numpy(np.concatenate([document.starts[1:] + shift for document, shift in zip(documents, shifts, strict=True)]))
+        begin = torch.from_numpy(
+            np.concatenate([document.starts[:-1] + shift for document, shift in zip(documents, shifts, strict=True)])
+        )
+        end = torch.from_numpy(
+            np.concatenate([document.starts[1:] + shift for document, shift in zip(documents, shifts, strict=True)])
+        )
         nothing = torch.zeros(1, words.shape[1])
         near = torch.cat([torch.cat([nothing, words[:-1]]), words, torch.cat([words[1:], nothing])], 1)
         filtered = torch.relu(self.filter(near))
         sentence = torch.cumsum(torch.zeros(len(words), dtype=torch.long).index_fill_(0, begin, 1), 0) - 1
         inside = torch.ones(len(words), 1).index_fill_(0, begin, 0)
         inside[torch.from_numpy(shifts + lengths - 1)] = 0
-        pooled = torch.zeros(len(begin), filtered.shape[1]).scatter_reduce(0, sentence[:, None].expand_as(filtered), filtered * inside, "amax")
+        pooled = torch.zeros(len(begin), filtered.shape[1]).scatter_reduce(
+            0, sentence[:, None].expand_as(filtered), filtered * inside, "amax"
+        )
         steps = torch.arange(1, EDGE + 1)
-        edges = torch.cat([torch.minimum(begin[:, None] + steps, end[:, None]), torch.maximum(end[:, None] - steps, begin[:, None])], 1)
+        edges = torch.cat(
+            [torch.minimum(begin[:, None] + steps, end[:, None]), torch.maximum(end[:, None] - steps, begin[:, None])],
+            1,
+        )
         return torch.cat([pooled, torch.relu(self.edge(words[edges].flatten(1)))], 1)
 
 
@@ -131,11 +158,14 @@ def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.T
     return torch.cat(columns, 1)
 
 
-def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, log: bool = False) -> NetScorer:
+def fit_net(
+    table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, log: bool = False
+) -> NetScorer:
     """Learn a scorer from labelled documents.
 
     Args:
-        table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam) and `corpus`.
+        table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam)
+            and `corpus`.
         seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
         settings: how.
         log: print the loss of every pass.
@@ -144,14 +174,22 @@ def fit_net(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetS
         ValueError: the chosen seams are not of both classes.
     """
     label = table["same_turn"].combine_chunks().flatten().to_numpy()
-    weight = np.where(seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0).astype(np.float32)
+    weight = np.where(
+        seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0
+    ).astype(np.float32)
     if len(np.unique(label[weight > 0])) < 2:
-        raise ValueError("the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind at most")
+        raise ValueError(
+            "the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind "
+            "at most"
+        )
     reading = read(table, "en")
     vocabulary = _vocabulary(reading, settings.least)
     bounds = pairwise(reading.offsets.tolist())
     inputs = read_inputs(reading, vocabulary)
-    examples = [Example(document, label[a:b].astype(np.float32), weight[a:b]) for document, (a, b) in zip(inputs, bounds, strict=True)]
+    examples = [
+        Example(document, label[a:b].astype(np.float32), weight[a:b])
+        for document, (a, b) in zip(inputs, bounds, strict=True)
+    ]
     rng, generator = np.random.default_rng(settings.seed), torch.Generator().manual_seed(settings.seed)
     with torch.random.fork_rng():  # dropout and initial weights draw from torch's own generator
         torch.manual_seed(settings.seed)
@@ -170,7 +208,9 @@ def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
 def _forms(table: pa.Table) -> dict[str, list[list[int]]]:
     """Return by corpus the documents, each as the rows of its forms."""
     found: dict[str, dict[str, list[int]]] = {}
-    for row, (corpus, document) in enumerate(zip(table["corpus"].to_pylist(), table["document_id"].to_pylist(), strict=True)):
+    for row, (corpus, document) in enumerate(
+        zip(table["corpus"].to_pylist(), table["document_id"].to_pylist(), strict=True)
+    ):
         base = next((corpus.removesuffix(end) for end in VARIANTS if corpus.endswith(end)), corpus)
         found.setdefault(base, {}).setdefault(document, []).append(row)
     return {corpus: list(documents.values()) for corpus, documents in found.items()}
@@ -223,7 +263,10 @@ def _descend(
             label = torch.from_numpy(np.concatenate([example.label for example in batch]))
             weight = torch.from_numpy(np.concatenate([example.weight for example in batch]))
             logits = net(inputs, settings.unknown_words, generator)
-            loss = nn.functional.binary_cross_entropy_with_logits(logits, label.clamp(min=0), weight, reduction="sum") / settings.sentences
+            loss = (
+                nn.functional.binary_cross_entropy_with_logits(logits, label.clamp(min=0), weight, reduction="sum")
+                / settings.sentences
+            )
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -15,7 +15,9 @@ DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
-def draw(folder: Path, scorers: Mapping[str, Row], learning_curve: Sequence[Row], ablation: Sequence[Row]) -> dict[Path, str]:
+def draw(
+    folder: Path, scorers: Mapping[str, Row], learning_curve: Sequence[Row], ablation: Sequence[Row]
+) -> dict[Path, str]:
     """Draw what there is data for.
 
     Args:
@@ -29,10 +31,14 @@ def draw(folder: Path, scorers: Mapping[str, Row], learning_curve: Sequence[Row]
     """
     found = {}
     if scorers:
-        found[_save(folder / "precision_recall.png", _precision_recall, scorers)] = "Precision and recall of new turns over all thresholds"
+        found[_save(folder / "precision_recall.png", _precision_recall, scorers)] = (
+            "Precision and recall of new turns over all thresholds"
+        )
         found[_save(folder / "reliability.png", _reliability, scorers)] = "Share of same turns by score"
     if learning_curve:
-        found[_save(folder / "learning_curve.png", _learning, learning_curve)] = "Accuracy by the number of seams learned from"
+        found[_save(folder / "learning_curve.png", _learning, learning_curve)] = (
+            "Accuracy by the number of seams learned from"
+        )
     if ablation:
         found[_save(folder / "ablation.png", _ablation, ablation)] = "Accuracy by features"
     return found
@@ -61,12 +67,27 @@ def _precision_recall(axes: "Axes", scorers: Mapping[str, Row]) -> None:
     for number, (name, row) in enumerate(scorers.items()):
         points = row["curve"]
         label = f"{name} (average precision {row['average_precision'] or 0:.3f})"
-        axes.plot([100 * point["recall"] for point in points], [100 * point["precision"] for point in points], **_style(number), label=label)
+        axes.plot(
+            [100 * point["recall"] for point in points],
+            [100 * point["precision"] for point in points],
+            **_style(number),
+            label=label,
+        )
         if row["precision"] is not None and row["recall"] is not None:
-            axes.plot(100 * row["recall"], 100 * row["precision"], MARKERS[number % len(MARKERS)], color=COLOURS[number % len(COLOURS)])
+            axes.plot(
+                100 * row["recall"],
+                100 * row["precision"],
+                MARKERS[number % len(MARKERS)],
+                color=COLOURS[number % len(COLOURS)],
+            )
     always = next(iter(scorers.values()))["baselines"]["new_turn_everywhere"]["accuracy"]
     axes.axhline(100 * always, color=GREY, linewidth=1, label="every sentence a turn")
-    axes.set(xlabel="Recall of new turns (%)", ylabel="Precision of new turns (%)", xlim=(0, 101), ylim=(max(100 * always - 10, 0), 101))
+    axes.set(
+        xlabel="Recall of new turns (%)",
+        ylabel="Precision of new turns (%)",
+        xlim=(0, 101),
+        ylim=(max(100 * always - 10, 0), 101),
+    )
     axes.set_title("New turns found, by threshold (marker: threshold in use)", fontsize=11)
     axes.legend(loc="lower left", edgecolor="none", framealpha=1)
 
@@ -79,7 +100,12 @@ def _reliability(axes: "Axes", scorers: Mapping[str, Row]) -> None:
         scores, shares = [entry["score"] for entry in bins], [entry["same"] for entry in bins]
         axes.plot(scores, shares, **_style(number), linewidth=1, label=f"{name} (ECE {row['ece']:.3f})")
         axes.scatter(scores, shares, sizes, color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)])
-    axes.set(xlabel="Score: probability of the same turn", ylabel="Share of seams within a turn", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    axes.set(
+        xlabel="Score: probability of the same turn",
+        ylabel="Share of seams within a turn",
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
+    )
     axes.set_title("Calibration (area of a marker: seams in its bin)", fontsize=11)
     axes.legend(loc="upper left", frameon=False)
 
@@ -88,10 +114,22 @@ def _learning(axes: "Axes", rows: Sequence[Row]) -> None:
     for number, name in enumerate(dict.fromkeys(row["scorer"] for row in rows)):
         own = sorted((row for row in rows if row["scorer"] == name), key=lambda row: int(row["seams"]))
         sizes = [row["seams"] for row in own]
-        axes.plot(sizes, [100 * row["accuracy"] for row in own], **_style(number), marker=MARKERS[number % len(MARKERS)], label=name)
+        axes.plot(
+            sizes,
+            [100 * row["accuracy"] for row in own],
+            **_style(number),
+            marker=MARKERS[number % len(MARKERS)],
+            label=name,
+        )
         if all(None not in row["accuracy_interval"] for row in own):
             low, high = zip(*(row["accuracy_interval"] for row in own), strict=True)
-            axes.fill_between(sizes, [100 * value for value in low], [100 * value for value in high], color=COLOURS[number % len(COLOURS)], alpha=0.12)
+            axes.fill_between(
+                sizes,
+                [100 * value for value in low],
+                [100 * value for value in high],
+                color=COLOURS[number % len(COLOURS)],
+                alpha=0.12,
+            )
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set(xlabel="Seams learned from (logarithmic)", ylabel="Accuracy (%)")

@@ -2,7 +2,8 @@
 
     python training/turn_report.py --scorer rules --out report/ labelled/*.parquet
 
-measures scorers that the package has, on documents that `turn_data.py` labelled; `train_turn_segmenter.py` calls `write_report` itself.
+measures scorers that the package has, on documents that `turn_data.py` labelled; `train_turn_segmenter.py` calls
+`write_report` itself.
 """
 
 import argparse
@@ -62,7 +63,9 @@ def write_report(folder: Path, results: Results) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     pictures = draw(folder, results.scorers, results.learning_curve, results.ablation)
     record, text = folder / "report.json", folder / "report.md"
-    record.write_text(json.dumps(asdict(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    record.write_text(
+        json.dumps(asdict(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
     text.write_text(render(results, {path.name: caption for path, caption in pictures.items()}), encoding="utf-8")
     return [record, text, *pictures]
 
@@ -74,7 +77,11 @@ def render(results: Results, pictures: Mapping[str, str]) -> str:
         results: what to tell.
         pictures: file name → caption.
     """
-    sources = [{"scorer": name, "source": source, **row} for name, rows in results.sources.items() for source, row in rows.items()]
+    sources = [
+        {"scorer": name, "source": source, **row}
+        for name, rows in results.sources.items()
+        for source, row in rows.items()
+    ]
     sources.sort(key=lambda row: str(row["source"]))
     scorers = [{"scorer": name, **row} for name, row in results.scorers.items()]
     turns = [{"scorer": row["scorer"], **shares} for row in scorers for shares in row["turns"]]
@@ -82,7 +89,17 @@ def render(results: Results, pictures: Mapping[str, str]) -> str:
     sections = [
         ("Scorers", _table(scorers, SCORER) + _baselines(scorers)),
         ("As probabilities", _table(scorers, PROBABILITY)),
-        ("Best thresholds", _table([{"scorer": row["scorer"], "for": name, **row[f"best_{name}"]} for row in scorers for name in ("f1", "accuracy")], BEST)),
+        (
+            "Best thresholds",
+            _table(
+                [
+                    {"scorer": row["scorer"], "for": name, **row[f"best_{name}"]}
+                    for row in scorers
+                    for name in ("f1", "accuracy")
+                ],
+                BEST,
+            ),
+        ),
         ("Turns", _table(turns, TURNS)),
         ("Sources", _table(sources, SOURCE)),
         ("Differences", _table(results.comparisons, DIFFERENCE)),
@@ -97,7 +114,8 @@ def render(results: Results, pictures: Mapping[str, str]) -> str:
 
 
 READ_ME = (
-    '\nPrecision, recall and F1 are of the class "new turn". In square brackets: 95 % intervals, of documents drawn anew. Mixed turns hold more than one '
+    '\nPrecision, recall and F1 are of the class "new turn". In square brackets: 95 % intervals, of documents drawn '
+    "anew. Mixed turns hold more than one "
     "speaker; cut runs are what one speaker says at a stretch, parted by a false turn.\n"
 )
 
@@ -124,7 +142,15 @@ SIZE: Columns = (("seams", "seams", COUNT), ("documents", "documents", COUNT))
 ACCURACY: Columns = (("accuracy", "accuracy %", percent), ("accuracy_interval", "", interval))
 F1: Columns = (("f1", "F1 %", percent),)
 CLASS: Columns = (("precision", "precision %", percent), ("recall", "recall %", percent))
-SCORER: Columns = (*NAME, *SIZE, ("threshold", "threshold", decimal), *ACCURACY, *CLASS, *F1, ("f1_interval", "", interval))
+SCORER: Columns = (
+    *NAME,
+    *SIZE,
+    ("threshold", "threshold", decimal),
+    *ACCURACY,
+    *CLASS,
+    *F1,
+    ("f1_interval", "", interval),
+)
 PROBABILITY: Columns = (
     *NAME,
     ("roc_auc", "ROC AUC", decimal),
@@ -133,7 +159,14 @@ PROBABILITY: Columns = (
     ("brier", "Brier", decimal),
     ("ece", "ECE", decimal),
 )
-BEST: Columns = (*NAME, ("for", "best", str), ("threshold", "threshold", decimal), ("accuracy", "accuracy %", percent), *CLASS, *F1)
+BEST: Columns = (
+    *NAME,
+    ("for", "best", str),
+    ("threshold", "threshold", decimal),
+    ("accuracy", "accuracy %", percent),
+    *CLASS,
+    *F1,
+)
 TURNS: Columns = (
     *NAME,
     ("threshold", "threshold", decimal),
@@ -141,7 +174,16 @@ TURNS: Columns = (
     ("cut_runs", "cut runs %", percent),
     ("sentences_per_turn", "sentences a turn", decimal),
 )
-SOURCE: Columns = (("source", "source", str), *NAME, *SIZE, *ACCURACY, *CLASS, *F1, ("roc_auc", "ROC AUC", decimal), ("ece", "ECE", decimal))
+SOURCE: Columns = (
+    ("source", "source", str),
+    *NAME,
+    *SIZE,
+    *ACCURACY,
+    *CLASS,
+    *F1,
+    ("roc_auc", "ROC AUC", decimal),
+    ("ece", "ECE", decimal),
+)
 DIFFERENCE: Columns = (
     ("first", "first", str),
     ("second", "second", str),
@@ -152,7 +194,13 @@ DIFFERENCE: Columns = (
     ("only_first_right", "only first right", COUNT),
     ("only_second_right", "only second right", COUNT),
 )
-BAND: Columns = (*NAME, ("from", "from", decimal), ("to", "to", decimal), ("seams", "seams", COUNT), ("accuracy", "accuracy %", percent))
+BAND: Columns = (
+    *NAME,
+    ("from", "from", decimal),
+    ("to", "to", decimal),
+    ("seams", "seams", COUNT),
+    ("accuracy", "accuracy %", percent),
+)
 ABLATION: Columns = (
     ("features", "features", str),
     ("accuracy", "accuracy %", percent),
@@ -171,17 +219,34 @@ def _table(rows: Sequence[Row], columns: Columns) -> str:
         return ""
     head = "| " + " | ".join(title for _, title, _ in columns) + " |\n"
     rule = "|" + "|".join("---" if form is str else "--:" for _, _, form in columns) + "|\n"
-    return head + rule + "".join("| " + " | ".join(form(row[name]) for name, _, form in columns) + " |\n" for row in rows)
+    return (
+        head + rule + "".join("| " + " | ".join(form(row[name]) for name, _, form in columns) + " |\n" for row in rows)
+    )
 
 
 def _baselines(scorers: Sequence[Row]) -> str:
-    """Return the baselines below the table of scorers; they are the same for all, which are measured on the same seams."""
-    rows = [{"scorer": name.replace("_", " "), **values} for name, values in scorers[0]["baselines"].items()] if scorers else []
+    """Return the baselines below the table of scorers; they are the same for all, which are
+    measured on the same seams.
+    """
+    rows = (
+        [{"scorer": name.replace("_", " "), **values} for name, values in scorers[0]["baselines"].items()]
+        if scorers
+        else []
+    )
     return "\n" + _table(rows, (("scorer", "baseline", str), ("accuracy", "accuracy %", percent), *F1)) if rows else ""
 
 
-def assess(title: str, table: pa.Table, scores: Mapping[str, Floats], thresholds: Mapping[str, float], *, least: float = 0.0, seed: int = 0) -> Results:
-    """Measure scorers on labelled documents: on all, on those of each corpus, and the first scorer against each other one.
+def assess(
+    title: str,
+    table: pa.Table,
+    scores: Mapping[str, Floats],
+    thresholds: Mapping[str, float],
+    *,
+    least: float = 0.0,
+    seed: int = 0,
+) -> Results:
+    """Measure scorers on labelled documents: on all, on those of each corpus, and the first scorer against each other
+    one.
 
     Args:
         title: heading of the report.
@@ -197,11 +262,23 @@ def assess(title: str, table: pa.Table, scores: Mapping[str, Floats], thresholds
     first, *others = scores
     return Results(
         title,
-        facts={"seed of the intervals": seed, "least confidence": least, "sentences": len(seams), "seams without label": int((~seams.known()).sum())},
+        facts={
+            "seed of the intervals": seed,
+            "least confidence": least,
+            "sentences": len(seams),
+            "seams without label": int((~seams.known()).sum()),
+        },
         scorers={name: measure(seams, score, thresholds[name], seed=seed) for name, score in scores.items()},
-        sources={name: {source: measure(seams[of], score[of], thresholds[name], seed=seed) for source, of in rows.items()} for name, score in scores.items()},
+        sources={
+            name: {source: measure(seams[of], score[of], thresholds[name], seed=seed) for source, of in rows.items()}
+            for name, score in scores.items()
+        },
         comparisons=[
-            {"first": first, "second": other, **compare(seams, scores[first], scores[other], (thresholds[first], thresholds[other]), seed=seed)}
+            {
+                "first": first,
+                "second": other,
+                **compare(seams, scores[first], scores[other], (thresholds[first], thresholds[other]), seed=seed),
+            }
             for other in others
         ],
         confidence={name: by_confidence(seams, score, thresholds[name]) for name, score in scores.items()},
@@ -212,14 +289,30 @@ def main() -> None:
     """Measure scorers of the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", type=Path, nargs="+", help="Parquet files of labelled documents")
-    parser.add_argument("--scorer", action="append", required=True, help="name of a scorer in the package; give several to compare the first with the others")
-    parser.add_argument("--threshold", type=float, default=0.5, help="a turn begins where the score is below it (default: 0.5)")
-    parser.add_argument("--confidence", type=float, default=0.0, help="labels that are less sure are left out (default: 0)")
+    parser.add_argument(
+        "--scorer",
+        action="append",
+        required=True,
+        help="name of a scorer in the package; give several to compare the first with the others",
+    )
+    parser.add_argument(
+        "--threshold", type=float, default=0.5, help="a turn begins where the score is below it (default: 0.5)"
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.0, help="labels that are less sure are left out (default: 0)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the intervals (default: 0)")
     parser.add_argument("--out", type=Path, required=True, help="folder of the report")
     args = parser.parse_args()
     table = read_labelled(args.documents)
-    results = assess("Turns", table, score_with(args.scorer, table), dict.fromkeys(args.scorer, args.threshold), least=args.confidence, seed=args.seed)
+    results = assess(
+        "Turns",
+        table,
+        score_with(args.scorer, table),
+        dict.fromkeys(args.scorer, args.threshold),
+        least=args.confidence,
+        seed=args.seed,
+    )
     write_report(args.out, results)
 
 

@@ -10,12 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from turn_labels import LABELLED
 
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turns import load_scorer
+from edos_dataset.arrays import Bools, Floats, Ints, unnest
+from edos_dataset.segmentation.turns.stage import load_scorer
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 UNKNOWN = -1
 
 
@@ -23,7 +20,8 @@ def read_labelled(paths: Sequence[Path]) -> pa.Table:
     """Read documents that `turn_data.py` wrote, in the order of the paths.
 
     Returns:
-        SENTENCES with the columns `same_turn` (list of int8), `label_confidence` (list of float32) and `corpus`, a document a row.
+        SENTENCES with the columns `same_turn` (list of int8), `label_confidence` (list of float32) and `corpus`, a
+        document a row.
 
     Raises:
         ValueError: a file lacks one of the columns.
@@ -33,13 +31,18 @@ def read_labelled(paths: Sequence[Path]) -> pa.Table:
         table = pq.read_table(path)
         missing = [name for name in LABELLED.names if name not in table.column_names]
         if missing:
-            raise ValueError(f"{path} has no column {missing[0]!r}: give documents with labelled seams, as training/turn_data.py writes them")
+            raise ValueError(
+                f"{path} has no column {missing[0]!r}: give documents with labelled seams, as training/turn_data.py "
+                "writes them"
+            )
         tables.append(table.select(LABELLED.names))
     return pa.concat_tables(tables, promote_options="default")
 
 
 def score_with(names: Iterable[str], table: pa.Table) -> dict[str, Floats]:
-    """Return the scores of the package's scorers of these names: float32 [sentences], NaN for the first of each document."""
+    """Return the scores of the package's scorers of these names: float32 [sentences], NaN for the first of each
+    document.
+    """
     return {name: np.asarray(load_scorer(name).same_turn(table), np.float32) for name in names}
 
 
@@ -59,10 +62,16 @@ class Seams:
 
     @classmethod
     def of(cls, table: pa.Table) -> "Seams":
-        """Read the seams of documents that have the columns `same_turn` and `label_confidence`, lists of one value a sentence."""
+        """Read the seams of documents that have the columns `same_turn` and `label_confidence`, lists of one value a
+        sentence.
+        """
         same, offsets = unnest(table, "same_turn")
         confidence, _ = unnest(table, "label_confidence")
-        return cls(same.to_numpy(), np.repeat(np.arange(table.num_rows), np.diff(offsets)), confidence.to_numpy(zero_copy_only=False))
+        return cls(
+            same.to_numpy(),
+            np.repeat(np.arange(table.num_rows), np.diff(offsets)),
+            confidence.to_numpy(zero_copy_only=False),
+        )
 
     def __getitem__(self, rows: Bools | Ints) -> "Seams":
         """Return some of the seams."""
@@ -79,4 +88,8 @@ class Seams:
 
     def at_least(self, confidence: float) -> "Seams":
         """Return the same seams, of which those whose label is less sure than this are unknown."""
-        return Seams(np.where(self.confidence >= np.float32(confidence), self.same, UNKNOWN).astype(np.int8), self.group, self.confidence)
+        return Seams(
+            np.where(self.confidence >= np.float32(confidence), self.same, UNKNOWN).astype(np.int8),
+            self.group,
+            self.confidence,
+        )

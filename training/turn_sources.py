@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from turn_blocks import doubt_halves, join_even_splits, undash
 from turn_labels import LABELLED, Script, Trust, add_labels, label_scripts, split_lines
 
-from edos_dataset.pipeline import split_rejects
-from edos_dataset.schema import DETAIL, flags, unnest
+from edos_dataset.arrays import flags, unnest
+from edos_dataset.runs.pipeline import split_rejects
+from edos_dataset.schema import DETAIL
 from edos_dataset.segmentation.alignment import align, find_scripts, seam_labels
 from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.films import ReadFilms
 from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.scripts import Speech, read_script
 from edos_dataset.sources.speakers import Cue, read_cues, unify_names
 
@@ -30,7 +31,9 @@ LEAST_SHARED = 0.2
 """Share of a film's phrases that its script must have (`find_scripts`)."""
 
 SITCOM_TRUST = Trust(new=0.94, inside=0.97, first=0.8, later=0.93, again=0.7)
-"""Measured on the seams of Friends of which MELD has both sides, with the same times: many speeches, above all short ones, went to the speaker before."""
+"""Measured on the seams of Friends of which MELD has both sides, with the same times: many speeches, above all short
+ones, went to the speaker before.
+"""
 
 _EPISODE = re.compile(r"(?P<show>.+?)\.S(?P<season>\d+)E(?P<episode>\d+)\b.*\.merged", re.IGNORECASE)
 _HEBREW = re.compile("[\u05b0-\u05ea][^\x00-\x7f]+")
@@ -49,7 +52,8 @@ def read_sitcom(data_dir: Path, show: str, dashes: bool) -> pa.Table:
         dashes: join such cues to one block again, each opened by a dash.
     """
     scripts = [
-        Script(film, film, join_even_splits(cues) if dashes else [[cue] for cue in cues], dashes) for film, cues in _read_episodes(data_dir, show).items()
+        Script(film, film, join_even_splits(cues) if dashes else [[cue] for cue in cues], dashes)
+        for film, cues in _read_episodes(data_dir, show).items()
     ]
     return label_scripts(scripts, show + "_dashes" * dashes, SITCOM_TRUST)
 
@@ -61,12 +65,18 @@ def _read_episodes(data_dir: Path, show: str) -> dict[str, list[Cue]]:
         match = _EPISODE.fullmatch(path.name)
         if match and match["show"].lower().replace(".", "_") == show:
             films[f"{show}/s{int(match['season']):02d}e{int(match['episode']):02d}"] = read_cues(read_text(path)).cues
-    people = unify_names(Counter(name for cues in films.values() for cue in cues for name in (*cue.missed, cue.speaker) if name))
+    people = unify_names(
+        Counter(name for cues in films.values() for cue in cues for name in (*cue.missed, cue.speaker) if name)
+    )
     return {film: doubt_halves([_rename(cue, people) for cue in cues]) for film, cues in films.items()}
 
 
 def _rename(cue: Cue, people: Mapping[str, str | None]) -> Cue:
-    return replace(cue, speaker=people[cue.speaker] if cue.speaker else None, missed=tuple(people[name] or name for name in cue.missed))
+    return replace(
+        cue,
+        speaker=people[cue.speaker] if cue.speaker else None,
+        missed=tuple(people[name] or name for name in cue.missed),
+    )
 
 
 def read_frasier(data_dir: Path, plain: bool) -> pa.Table:
@@ -101,7 +111,10 @@ def match_films(films: Sequence[Sequence[str]], scripts: Mapping[str, Sequence[s
     names = list(scripts)
     index, share = find_scripts(films, list(scripts.values()))
     best = {int(index[place]): place for place in np.argsort(share, kind="stable")}
-    return [names[which] if share[place] >= LEAST_SHARED and best[which] == place else None for place, which in enumerate(index.tolist())]
+    return [
+        names[which] if share[place] >= LEAST_SHARED and best[which] == place else None
+        for place, which in enumerate(index.tolist())
+    ]
 
 
 def read_friends_srt(data_dir: Path) -> pa.Table:
@@ -133,7 +146,9 @@ def _rename_films(lines: pa.Table, films: Sequence[str | None]) -> pa.Table:
     return renamed.filter(pc.is_valid(renamed["film"]))
 
 
-def _label_by_speeches(lines: pa.Table, speeches: Mapping[str, Sequence[Speech]], corpus: str, trust: Trust | None = None) -> pa.Table:
+def _label_by_speeches(
+    lines: pa.Table, speeches: Mapping[str, Sequence[Speech]], corpus: str, trust: Trust | None = None
+) -> pa.Table:
     """Label the sentences of documents by the speeches of their films; badly aligned documents leave.
 
     The confidence is that of the alignment times that in the speakers (certain, if `trust` is null).
@@ -146,11 +161,15 @@ def _label_by_speeches(lines: pa.Table, speeches: Mapping[str, Sequence[Speech]]
         alignment = align(flat.field("text").to_pylist(), [speech.text for speech in known])
         if alignment.confidence.mean() < LEAST_ALIGNED:
             continue
-        same, confidence = seam_labels(alignment, [speech.speaker for speech in known], [speech.scene for speech in known])
+        same, confidence = seam_labels(
+            alignment, [speech.speaker for speech in known], [speech.scene for speech in known]
+        )
         nobody = np.array([not speech.speaker for speech in known])
         same[nobody[alignment.speech] | np.r_[False, nobody[alignment.last_speech[:-1]]]] = -1
         if trust:
-            confidence *= np.select([same == 0, _goes_on_in_block(flat, offsets)], [trust.new, trust.inside], trust.first).astype(np.float32)
+            confidence *= np.select(
+                [same == 0, _goes_on_in_block(flat, offsets)], [trust.new, trust.inside], trust.first
+            ).astype(np.float32)
         confidence[(same == 1) & inner_dashes(flat, offsets)] *= _CONTRADICTED
         tables.append(add_labels(document, same, confidence, corpus))
     return pa.concat_tables(tables)
@@ -171,8 +190,9 @@ def _goes_on_in_block(flat: pa.StructArray, offsets: npt.NDArray[np.int64]) -> n
 def read_weak(data_dir: Path) -> pa.Table:
     """Read subtitles without scripts, labelled by what they say themselves.
 
-    A dash inside a block, and "NAME:", begin a turn; a sentence of a block with dashes that has none goes on with that before. All else is unknown, so a
-    model that sees the dashes learns nothing from these labels but that: hide them from it, as `turn_blocks.undash` does.
+    A dash inside a block, and "NAME:", begin a turn; a sentence of a block with dashes that has none goes on with that
+    before. All else is unknown, so a model that sees the dashes learns nothing from these labels but that: hide them
+    from it, as `turn_blocks.undash` does.
 
     Args:
         data_dir: holds `noisy_srt` and `opensubtitles_xml`.

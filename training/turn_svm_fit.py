@@ -1,4 +1,6 @@
-"""The linear SVM of turn borders: hinge loss over hashed features, learned by averaged stochastic gradient descent, then calibrated and rounded to 8 bits."""
+"""The linear SVM of turn borders: hinge loss over hashed features, learned by averaged stochastic gradient descent,
+then calibrated and rounded to 8 bits.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -9,10 +11,10 @@ import pyarrow as pa
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from edos_dataset.schema import unnest
-from edos_dataset.segmentation.turn_evidence import read
-from edos_dataset.segmentation.turn_features import FeatureSettings, Seams, products, read_seams
-from edos_dataset.segmentation.turn_svm import SvmScorer
+from edos_dataset.arrays import unnest
+from edos_dataset.segmentation.turns.evidence import read
+from edos_dataset.segmentation.turns.features import FeatureSettings, Seams, products, read_seams
+from edos_dataset.segmentation.turns.svm import SvmScorer
 
 CHUNK = 4096
 """Seams whose features lie in memory at a time: about 30 MB of all products."""
@@ -43,7 +45,8 @@ def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitS
     """Learn a scorer from labelled documents.
 
     Args:
-        table: SENTENCES with `same_turn` (1, 0, or -1 for not known) and `label_confidence` (0 to 1, the weight of a seam) beside the sentences.
+        table: SENTENCES with `same_turn` (1, 0, or -1 for not known) and `label_confidence` (0 to 1, the weight of a
+            seam) beside the sentences.
         seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
         settings: how.
 
@@ -60,7 +63,8 @@ def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitS
     if min(len(np.unique(label[part])) for part in (learned, held)) < 2:
         raise ValueError(
             "learning and calibration both need seams where the turn goes on and seams where a new one begins; "
-            f"of the chosen seams {len(learned)} and {len(held)} are theirs, of one kind at most in one of the two; choose more films"
+            f"of the chosen seams {len(learned)} and {len(held)} are theirs, of one kind at most in one of the two; "
+            "choose more films"
         )
     scorer = _rounded(_descend(seams, label, weight, learned, settings), features)
     slope, bias = _platt(scorer.margins(seams)[held], label[held], weight[held])
@@ -77,26 +81,44 @@ def _genres(table: pa.Table) -> tuple[str, ...]:
     return tuple(sorted({genre for source in table["source"].to_pylist() for genre in source["genres"] or ()}))
 
 
-def _descend(seams: Seams, label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64], settings: FitSettings) -> SGDClassifier:
+def _descend(
+    seams: Seams,
+    label: npt.NDArray[np.int8],
+    weight: npt.NDArray[np.float32],
+    chosen: npt.NDArray[np.int64],
+    settings: FitSettings,
+) -> SGDClassifier:
     learner = SGDClassifier(
-        loss="hinge", alpha=settings.alpha, learning_rate="constant", eta0=settings.rate, average=True, random_state=settings.seed, shuffle=True
+        loss="hinge",
+        alpha=settings.alpha,
+        learning_rate="constant",
+        eta0=settings.rate,
+        average=True,
+        random_state=settings.seed,
+        shuffle=True,
     )
     generator = np.random.default_rng(settings.seed)
     for _ in range(settings.epochs):
         for rows in _shuffled_chunks(chosen, generator):
-            learner.partial_fit(feature_rows(seams, settings.features, rows), label[rows], classes=[0, 1], sample_weight=weight[rows])
+            learner.partial_fit(
+                feature_rows(seams, settings.features, rows), label[rows], classes=[0, 1], sample_weight=weight[rows]
+            )
     return learner
 
 
 def _shuffled_chunks(chosen: npt.NDArray[np.int64], generator: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-    pieces = np.array_split(chosen, max(len(chosen) // 256, 1))  # runs of neighbours are cheap to cut out; many of them mixed are a fair chunk
+    pieces = np.array_split(
+        chosen, max(len(chosen) // 256, 1)
+    )  # runs of neighbours are cheap to cut out; many of them mixed are a fair chunk
     order = generator.permutation(len(pieces))
     for start in range(0, len(order), CHUNK // 256):
         yield np.sort(np.concatenate([pieces[piece] for piece in order[start : start + CHUNK // 256]]))
 
 
 def feature_rows(seams: Seams, settings: FeatureSettings, rows: npt.NDArray[np.int64]) -> csr_matrix:
-    """Return the features of chosen seams (rising), float32 [rows, 2 ** bits]; a feature that occurs twice stands there twice."""
+    """Return the features of chosen seams (rising), float32 [rows, 2 ** bits]; a feature that occurs twice stands there
+    twice.
+    """
     blocks = list(products(seams, settings, rows))
     counts = np.zeros(len(rows), np.int64)
     for codes, offsets in blocks:
@@ -121,7 +143,9 @@ def _rounded(learner: SGDClassifier, features: FeatureSettings) -> SvmScorer:
     return SvmScorer(np.rint(raw / step).astype(np.int8), float(step), float(learner.intercept_[0]), features)
 
 
-def _platt(sums: npt.NDArray[np.int64], label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32]) -> tuple[float, float]:
+def _platt(
+    sums: npt.NDArray[np.int64], label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32]
+) -> tuple[float, float]:
     """Return slope and bias of the logistic curve through the held-out margins (Platt, 1999)."""
     scale = float(np.abs(sums).mean()) or 1.0
     curve = LogisticRegression(C=1e6).fit(sums[:, None] / scale, label, sample_weight=weight)

@@ -1,1 +1,3 @@
-"""From few labels to many: vectors of dialogues, the search for similar ones, and the rules by which a label spreads to them."""
+"""From few labels to many: vectors of dialogues, the search for similar ones, and the rules by which a label spreads to
+them.
+"""

@@ -1,4 +1,6 @@
-"""The labels audit: a page with examples of every label of every step, to read with the eyes, and what came of reading them."""
+"""The labels audit: a page with examples of every label of every step, to read with the eyes, and what came of reading
+them.
+"""
 
 import hashlib
 import json
@@ -11,14 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.audit_page import VERDICTS, Example, Group, Page, render
 from edos_dataset.augmentation.extended import COUNTS, read_extended
-from edos_dataset.augmentation.similarity import Ints
 from edos_dataset.crowd.names import MISSING
-from edos_dataset.labeling.heads import Floats
-from edos_dataset.labeling.metrics import wilson
 from edos_dataset.labels import LABELS
-from edos_dataset.shards import write_text
+from edos_dataset.metrics.classification import wilson
+from edos_dataset.runs.shards import write_text
 
 DRAWS = ("random", "worst")
 
@@ -26,8 +27,9 @@ DRAWS = ("random", "worst")
 def write_audit(folder: Path, out: Path, per_label: int = 5, seed: int = 0) -> None:
     """Write the page: for every step and label some dialogues drawn at random, and the most doubtful of the others.
 
-    Most doubtful are those with the lowest cosine (spread), confidence (self-label) or share of the answers (crowd). The same folder, numbers and seed give
-    the same bytes. Without network or any other file, so it can be sent to who is to judge.
+    Most doubtful are those with the lowest cosine (spread), confidence (self-label) or share of the answers (crowd).
+    The same folder, numbers and seed give the same bytes. Without network or any other file, so it can be sent to who
+    is to judge.
 
     Args:
         folder: what `edos extend` wrote.
@@ -45,7 +47,9 @@ def write_audit(folder: Path, out: Path, per_label: int = 5, seed: int = 0) -> N
 
 
 def _steps_of(folder: Path) -> dict[int, list[dict[str, Any]]]:
-    """Return what `extend.json` says of each step, one entry a round; nothing where it is missing or damaged: the page does without."""
+    """Return what `extend.json` says of each step, one entry a round; nothing where it is missing or damaged: the page
+    does without.
+    """
     found: dict[int, list[dict[str, Any]]] = {}
     try:
         for step in json.loads((folder / COUNTS).read_text(encoding="utf-8"))["steps"]:
@@ -66,7 +70,15 @@ def _page(table: pa.Table, recorded: dict[int, list[dict[str, Any]]], per_label:
         for label in range(len(LABELS)):
             rows = np.flatnonzero((steps == step) & (labels == label))
             if drawn := _draw(rows, doubt, per_label, Random(f"{seed} {step} {label}")):
-                groups.append(Group(step, method, LABELS[label], len(rows), [_example(table, place, row, draw) for row, draw in drawn]))
+                groups.append(
+                    Group(
+                        step,
+                        method,
+                        LABELS[label],
+                        len(rows),
+                        [_example(table, place, row, draw) for row, draw in drawn],
+                    )
+                )
     content = [table.select(["dialogue_id", "label", "step", "split"]).to_pydict(), per_label, seed]
     return Page(hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16], counts, groups, recorded)
 
@@ -85,7 +97,8 @@ def _certainty(table: pa.Table) -> Floats:
 def _draw(rows: Ints, certainty: Floats, number: int, random: Random) -> list[tuple[int, str]]:
     """Return rows at random, which stand for all, then of those left the least certain ones.
 
-    The random ones stay in the order drawn, so that the first of them are a fair sample too, where a reader stops early.
+    The random ones stay in the order drawn, so that the first of them are a fair sample too, where a reader stops
+    early.
     """
     chosen = random.sample(rows.tolist(), min(number, len(rows)))
     rest = np.setdiff1d(rows, chosen)
@@ -118,7 +131,9 @@ def _texts(record: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Judgement:
-    """One verdict of a person; `rows` is the number of dialogues that have the label by this step, `step` the number and the method."""
+    """One verdict of a person; `rows` is the number of dialogues that have the label by this step, `step` the number
+    and the method.
+    """
 
     step: str
     label: str
@@ -130,24 +145,29 @@ class _Judgement:
 def judged(path: Path) -> dict[str, Any]:
     """Return the error rates that the judgements of a page show.
 
-    Only examples drawn at random stand for all, and each of them for as many dialogues as its label has beside it, so that a rare label counts as little as it
-    comes; labels of which nothing is judged are left out. An interval is Wilson's (1927) with Kish's (1965) effective number of judgements for unequal
-    weights. "unsure" is counted, but says neither right nor wrong. The worst examples are counted apart: their errors tell where to set a threshold, not how
+    Only examples drawn at random stand for all, and each of them for as many dialogues as its label has beside it, so
+    that a rare label counts as little as it comes; labels of which nothing is judged are left out. An interval is
+    Wilson's (1927) with Kish's (1965) effective number of judgements for unequal weights. "unsure" is counted, but says
+    neither right nor wrong. The worst examples are counted apart: their errors tell where to set a threshold, not how
     many labels are wrong.
 
     Args:
         path: the JSON file that the page's button "download judgements" gives.
 
     Returns:
-        `steps` ("1 spread" → figures) and `overall`, over all steps judged. The figures: `judged` (right or wrong, at random), `wrong`, `unsure`, `error_rate`
-        (0 to 1; None if nothing is judged), `interval` (95 %, [low, high], or None), `worst` (`judged`, `wrong`, `unsure`).
+        `steps` ("1 spread" → figures) and `overall`, over all steps judged. The figures: `judged` (right or wrong, at
+        random), `wrong`, `unsure`, `error_rate` (0 to 1; None if nothing is judged), `interval` (95 %, [low, high], or
+        None), `worst` (`judged`, `wrong`, `unsure`).
 
     Raises:
         ValueError: the file is no such file.
     """
     judgements = _read_judgements(path)
     steps = sorted({each.step for each in judgements}, key=lambda step: (int(step.split()[0]), step))
-    return {"steps": {step: _figures([each for each in judgements if each.step == step]) for step in steps}, "overall": _figures(judgements)}
+    return {
+        "steps": {step: _figures([each for each in judgements if each.step == step]) for step in steps},
+        "overall": _figures(judgements),
+    }
 
 
 def _read_judgements(path: Path) -> list[_Judgement]:
@@ -160,15 +180,28 @@ def _read_judgements(path: Path) -> list[_Judgement]:
         raise ValueError(f"{path} is no JSON ({error}): {hint}") from error
     if not isinstance(raw, dict) or not isinstance(raw.get("judgements"), list):
         raise ValueError(f"{path} has no list 'judgements': {hint}")
-    return [_judgement(entry, f"{path}, judgement {number} (from 1)", hint) for number, entry in enumerate(raw["judgements"], 1)]
+    return [
+        _judgement(entry, f"{path}, judgement {number} (from 1)", hint)
+        for number, entry in enumerate(raw["judgements"], 1)
+    ]
 
 
 def _judgement(entry: Any, where: str, hint: str) -> _Judgement:  # noqa: ANN401 - it is what a file holds
     try:
-        found = _Judgement(f"{int(entry['step'])} {entry['method']}", entry["label"], entry["draw"], entry["verdict"], int(entry["rows"]))
+        found = _Judgement(
+            f"{int(entry['step'])} {entry['method']}",
+            entry["label"],
+            entry["draw"],
+            entry["verdict"],
+            int(entry["rows"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error!r}, expected step, method, label, draw, verdict and rows: {hint}") from error
-    for name, value, allowed in (("verdict", found.verdict, VERDICTS), ("draw", found.draw, DRAWS), ("label", found.label, LABELS)):
+    for name, value, allowed in (
+        ("verdict", found.verdict, VERDICTS),
+        ("draw", found.draw, DRAWS),
+        ("label", found.label, LABELS),
+    ):
         if value not in allowed:
             raise ValueError(f"{where}: {name} is {value!r}, expected one of {', '.join(allowed)}")
     if found.rows < 1:
@@ -181,7 +214,11 @@ def _figures(judgements: Sequence[_Judgement]) -> dict[str, Any]:
     clear = [each for each in random if each.verdict != "unsure"]
     groups = [(each.step, each.label) for each in clear]
     weights = [each.rows / groups.count(group) for each, group in zip(clear, groups, strict=True)]
-    rate = sum(weight for weight, each in zip(weights, clear, strict=True) if each.verdict == "wrong") / sum(weights) if clear else None
+    rate = (
+        sum(weight for weight, each in zip(weights, clear, strict=True) if each.verdict == "wrong") / sum(weights)
+        if clear
+        else None
+    )
     effective = sum(weights) ** 2 / sum(weight**2 for weight in weights) if clear else 0
     return {
         **_tally(random),
@@ -193,4 +230,8 @@ def _figures(judgements: Sequence[_Judgement]) -> dict[str, Any]:
 
 def _tally(judgements: Sequence[_Judgement]) -> dict[str, int]:
     verdicts = [each.verdict for each in judgements]
-    return {"judged": verdicts.count("right") + verdicts.count("wrong"), "wrong": verdicts.count("wrong"), "unsure": verdicts.count("unsure")}
+    return {
+        "judged": verdicts.count("right") + verdicts.count("wrong"),
+        "wrong": verdicts.count("wrong"),
+        "unsure": verdicts.count("unsure"),
+    }

@@ -1,4 +1,6 @@
-"""The labels audit as one HTML file: no network, no other file. `audit_page.html` is its frame, with the styles and the script."""
+"""The labels audit as one HTML file: no network, no other file. `audit_page.html` is its frame, with the styles and the
+script.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +98,10 @@ def _table(page: Page) -> str:
     """Return the counts by label and step, each with a bar as long as its share of the step's largest one."""
     heads = "".join(f'<th scope="col">{step} {escape(method)}</th>' for step, method in page.counts)
     totals = "".join(f"<td>{sum(counts):,}</td>" for counts in page.counts.values())
-    lines = [f'<thead><tr><th scope="col">label</th>{heads}</tr></thead>', f'<tbody><tr class="total"><th scope="row">all</th>{totals}</tr>']
+    lines = [
+        f'<thead><tr><th scope="col">label</th>{heads}</tr></thead>',
+        f'<tbody><tr class="total"><th scope="row">all</th>{totals}</tr>',
+    ]
     for label, name in enumerate(LABELS):
         cells = "".join(_cell(step, name, counts[label], max(counts)) for (step, _), counts in page.counts.items())
         lines.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
@@ -107,7 +112,10 @@ def _cell(step: int, label: str, count: int, largest: int) -> str:
     if not count:
         return '<td class="none">0</td>'
     bar = f'<i style="width:{max(1, round(100 * count / largest))}%"></i>'
-    return f'<td><a href="#s{step}" data-step="{step}" data-label="{label}" title="show {label} of step {step}">{count:,}{bar}</a></td>'
+    return (
+        f'<td><a href="#s{step}" data-step="{step}" data-label="{label}" title="show {label} of step '
+        f'{step}">{count:,}{bar}</a></td>'
+    )
 
 
 def _step(page: Page, step: int, method: str) -> str:
@@ -115,29 +123,53 @@ def _step(page: Page, step: int, method: str) -> str:
     who = METHODS.get(method, "a method that this page does not know")
     facts = "".join(f"<p>{_facts(record)}</p>" for record in page.recorded.get(step, ()))
     title = f"Step {step}: {escape(method)}" if step else "The seed: crowd"
-    return f'<section class="step" id="s{step}"><h2>{title}</h2><p>Label by {who}.</p>{facts}\n' + "\n".join(groups) + "\n</section>"
+    return (
+        f'<section class="step" id="s{step}"><h2>{title}</h2><p>Label by {who}.</p>{facts}\n'
+        + "\n".join(groups)
+        + "\n</section>"
+    )
 
 
 def _facts(record: Mapping[str, Any]) -> str:
     parameters = ", ".join(f"{name} {value}" for name, value in record.get("parameters", {}).items())
     rejected = ", ".join(f"{reason} {count:,}" for reason, count in record.get("rejected", {}).items())
     papers = "" if record.get("papers") is None else f" (the papers: {record['papers']:,})"
-    text = f"Round {record.get('round', 1)}: {record.get('read', 0):,} read, {record.get('labelled', 0):,} labelled{papers}."
-    return escape(text + (f" Rejected: {rejected}." if rejected else "") + (f" With {parameters}." if parameters else ""))
+    text = (
+        f"Round {record.get('round', 1)}: {record.get('read', 0):,} read, {record.get('labelled', 0):,} "
+        f"labelled{papers}."
+    )
+    return escape(
+        text + (f" Rejected: {rejected}." if rejected else "") + (f" With {parameters}." if parameters else "")
+    )
 
 
 def _group(group: Group) -> str:
     cards = "\n".join(_card(group, example) for example in group.examples)
-    return f'<div class="group" data-step="{group.step}"><h3>{group.label} <small>{group.rows:,} by {escape(group.method)}</small></h3>\n{cards}\n</div>'
+    return (
+        f'<div class="group" data-step="{group.step}"><h3>{group.label} <small>{group.rows:,} by '
+        f"{escape(group.method)}</small></h3>\n{cards}\n</div>"
+    )
 
 
 def _card(group: Group, example: Example) -> str:
-    data = {"step": group.step, "method": group.method, "label": group.label, "rows": group.rows, "dialogue_id": example.dialogue_id, "draw": example.draw}
+    data = {
+        "step": group.step,
+        "method": group.method,
+        "label": group.label,
+        "rows": group.rows,
+        "dialogue_id": example.dialogue_id,
+        "draw": example.draw,
+    }
     draw = f'<span class="draw {example.draw}">{example.draw}</span>'
     head = f'<header><b>{group.label}</b> {draw} {_why(example)}<span class="id">{_origin(example)}</span></header>'
     pair = f'<div class="pair">{_dialogue(example.turns, group.label)}{_seed(group, example)}</div>'
-    buttons = "".join(f'<button type="button" aria-pressed="false" value="{verdict}">{verdict}</button>' for verdict in VERDICTS)
-    return f'<article data-judge="{escape(json.dumps(data))}">{head}{pair}{_probabilities(example)}<footer>{buttons}</footer></article>'
+    buttons = "".join(
+        f'<button type="button" aria-pressed="false" value="{verdict}">{verdict}</button>' for verdict in VERDICTS
+    )
+    return (
+        "<article "
+        f'data-judge="{escape(json.dumps(data))}">{head}{pair}{_probabilities(example)}<footer>{buttons}</footer></article>'
+    )
 
 
 def _why(example: Example) -> str:
@@ -149,7 +181,9 @@ def _why(example: Example) -> str:
 
 
 def _origin(example: Example) -> str:
-    return escape(f"{example.split}, " + (f"round {example.round}, " if example.round > 1 else "") + example.dialogue_id)
+    return escape(
+        f"{example.split}, " + (f"round {example.round}, " if example.round > 1 else "") + example.dialogue_id
+    )
 
 
 def _seed(group: Group, example: Example) -> str:
@@ -170,5 +204,11 @@ def _probabilities(example: Example) -> str:
     """Return the labels' shares; of a spread label, which is given whole, there is nothing to see."""
     if example.similarity is not None:
         return ""
-    items = "".join(f'<li>{label} <meter max="1" value="{share:.3f}"></meter> {share:.2f}</li>' for label, share in example.probabilities)
-    return f'<ul class="shares" title="{"probabilities" if example.confidence is not None else "shares of the answers"}">{items}</ul>'
+    items = "".join(
+        f'<li>{label} <meter max="1" value="{share:.3f}"></meter> {share:.2f}</li>'
+        for label, share in example.probabilities
+    )
+    return (
+        '<ul class="shares" '
+        f'title="{"probabilities" if example.confidence is not None else "shares of the answers"}">{items}</ul>'
+    )

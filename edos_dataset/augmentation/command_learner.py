@@ -14,8 +14,8 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from edos_dataset.augmentation.labelled import Labelled, write_labelled
-from edos_dataset.labeling.labelers import Labeler, load_labeler
-from edos_dataset.shards import digest, write_text
+from edos_dataset.labeling.models.labelers import Labeler, load_labeler
+from edos_dataset.runs.shards import digest, write_text
 
 LAST_LINES = 15
 """Lines of a failed command's output that the error shows."""
@@ -27,13 +27,15 @@ _PATIENCE = 10.0  # seconds that a program has to end when it is asked to
 class CommandLearner:
     """Runs `COMMAND --labelled FOLDER --out MODEL`, and loads MODEL, which may be anything that `load_labeler` knows.
 
-    FOLDER is a data set in the columns of the config "extended" with the splits train and validation (`write_labelled`). The program chooses by the validation
-    part and calibrates on it. A model that was finished from the same dialogues by the same command is loaded again; where the program did not finish, MODEL is
-    left for it to go on with.
+    FOLDER is a data set in the columns of the config "extended" with the splits train and validation
+    (`write_labelled`). The program chooses by the validation part and calibrates on it. A model that was finished from
+    the same dialogues by the same command is loaded again; where the program did not finish, MODEL is left for it to go
+    on with.
 
     Attributes:
         command: the program and its arguments; it runs in the current folder.
-        folder: gets a folder for each command and training set, with `labelled`, `model`, what the program said as `command.log`, and `finished` when it is.
+        folder: gets a folder for each command and training set, with `labelled`, `model`, what the program said as
+            `command.log`, and `finished` when it is.
     """
 
     command: Sequence[str]
@@ -45,8 +47,18 @@ class CommandLearner:
         sha256 = hashlib.sha256()
         for word in self.command:
             path = Path(word)
-            inside = [path] if path.is_file() else sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else []
-            sha256.update("\0".join([word, *(f"{each.name} {digest(each)}" for each in inside), ""]).encode("utf-8", "surrogatepass"))
+            inside = (
+                [path]
+                if path.is_file()
+                else sorted(each for each in path.iterdir() if each.is_file())
+                if path.is_dir()
+                else []
+            )
+            sha256.update(
+                "\0".join([word, *(f"{each.name} {digest(each)}" for each in inside), ""]).encode(
+                    "utf-8", "surrogatepass"
+                )
+            )
         return f"command@{sha256.hexdigest()[:16]}"
 
     def fit(self, train: Labelled, validation: Labelled) -> Labeler:
@@ -60,23 +72,36 @@ class CommandLearner:
         model, finished = folder / "model", folder / "finished"
         if not (finished.is_file() and model.is_dir()):
             write_labelled(folder / "labelled", {"train": train, "validation": validation})
-            self._run([*self.command, "--labelled", str(folder / "labelled"), "--out", str(model)], folder / "command.log")
+            self._run(
+                [*self.command, "--labelled", str(folder / "labelled"), "--out", str(model)], folder / "command.log"
+            )
             if not model.is_dir():
-                raise ValueError(f"{shlex.join(self.command)} ended without an error, but wrote no folder {model}: it must take --out MODEL")
+                raise ValueError(
+                    f"{shlex.join(self.command)} ended without an error, but wrote no folder {model}: it must take "
+                    "--out MODEL"
+                )
         try:
             labeler = load_labeler(str(model))
         except (OSError, ValueError, KeyError, SafetensorError) as error:
-            raise ValueError(f"{model}, which {shlex.join(self.command)} wrote, is no model that labels: {error}") from error
+            raise ValueError(
+                f"{model}, which {shlex.join(self.command)} wrote, is no model that labels: {error}"
+            ) from error
         write_text(finished, f"{self.identity}\n")
         return labeler
 
     def _run(self, command: list[str], log: Path) -> None:
         with log.open("wb") as output:
             try:
-                # A session of its own: what the program starts can be ended with it, also where Ctrl-C does not reach it.
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+                # A session of its own: what the program starts can be ended with it, also where Ctrl-C does not reach
+                # it.
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                )
             except OSError as error:
-                raise ValueError(f"{shlex.join(self.command)} cannot be started: {error.strerror or error}; give a program that is there") from error
+                raise ValueError(
+                    f"{shlex.join(self.command)} cannot be started: {error.strerror or error}; give a program that is "
+                    "there"
+                ) from error
             try:
                 code = process.wait()
             finally:
@@ -85,7 +110,9 @@ class CommandLearner:
         if code:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             said = "\n".join(["", *lines[-LAST_LINES:]]) if lines else " nothing"
-            raise ValueError(f"{shlex.join(self.command)} failed with code {code}; the end of what it said ({log}):{said}")
+            raise ValueError(
+                f"{shlex.join(self.command)} failed with code {code}; the end of what it said ({log}):{said}"
+            )
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

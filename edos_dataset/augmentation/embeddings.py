@@ -1,8 +1,8 @@
 """Vectors of turns and of dialogues, kept as float16 shards.
 
-A dialogue's vector is the mean of its turns' embeddings, where each turn weighs half as much as the one after it (EDOS, Section 3.3: 4/7, 2/7, 1/7 for three
-turns), brought to length 1. The authors' code takes the weights as powers of two in 64-bit integers, which overflow at 64 turns; here they are 2^-age, for
-any number of turns.
+A dialogue's vector is the mean of its turns' embeddings, where each turn weighs half as much as the one after it (EDOS,
+Section 3.3: 4/7, 2/7, 1/7 for three turns), brought to length 1. The authors' code takes the weights as powers of two
+in 64-bit integers, which overflow at 64 turns; here they are 2^-age, for any number of turns.
 """
 
 import hashlib
@@ -17,11 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from edos_dataset.labeling.annotate import embeddings_of
-from edos_dataset.labeling.encoder import Encoder, limit_threads
-from edos_dataset.labeling.heads import Floats
-from edos_dataset.schema import unnest
-from edos_dataset.shards import ShardRecord, digest, read_record, replacing, write_record
+from edos_dataset.arrays import Floats, unnest
+from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.labeling.stages import embeddings_of
+from edos_dataset.runs.shards import ShardRecord, digest, read_record, replacing, write_record
 
 Halves = npt.NDArray[np.float16]
 Offsets = npt.NDArray[np.integer[Any]]
@@ -37,7 +36,8 @@ def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) ->
     Args:
         embeddings: float32 [turns, dim], the turns of all dialogues one behind the other, oldest first.
         offsets: [dialogues + 1], rising from 0 to the number of turns.
-        decay: weight of a turn as a share of that of the next one, above 0 (nearly only the last turn counts) to 1 (all count alike).
+        decay: weight of a turn as a share of that of the next one, above 0 (nearly only the last turn counts) to 1 (all
+            count alike).
 
     Raises:
         ValueError: the decay is out of range, the offsets do not cover the turns, or a dialogue has no turn.
@@ -46,14 +46,19 @@ def decaying_means(embeddings: Floats, offsets: Offsets, decay: float = HALF) ->
         raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
     lengths = np.diff(offsets)
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(embeddings) or (lengths < 0).any():
-        raise ValueError(f"offsets must rise from 0 to the number of turns, {len(embeddings)}, got {np.asarray(offsets).tolist()[:8]} ...")
+        raise ValueError(
+            f"offsets must rise from 0 to the number of turns, {len(embeddings)}, got "
+            f"{np.asarray(offsets).tolist()[:8]} ..."
+        )
     if not lengths.all():
         raise ValueError(f"dialogue {int(np.argmin(lengths))} has no turns, and so no vector: leave it out")
     ages = np.repeat(offsets[1:] - 1, lengths) - np.arange(len(embeddings))
     powers = decay ** ages.astype(np.float64)  # the oldest turns of a long dialogue weigh 0
     sums = np.add.reduceat(powers, offsets[:-1]) if len(lengths) else np.zeros(0)
     weights = (powers / np.repeat(sums, lengths)).astype(np.float32)
-    means: Floats = csr_array((weights, np.arange(len(weights)), offsets), shape=(len(lengths), len(weights))) @ np.asarray(embeddings, np.float32)
+    means: Floats = csr_array(
+        (weights, np.arange(len(weights)), offsets), shape=(len(lengths), len(weights))
+    ) @ np.asarray(embeddings, np.float32)
     return means
 
 
@@ -93,12 +98,14 @@ def unit(vectors: npt.NDArray[np.floating[Any]]) -> Floats:
 
 @dataclass(frozen=True)
 class VectorStore:
-    """A folder of float16 vectors, each shard made once for a list of texts and an encoder, and mapped into memory whenever the same come again.
+    """A folder of float16 vectors, each shard made once for a list of texts and an encoder, and mapped into memory
+    whenever the same come again.
 
-    A shard is a .npy file with a record that holds its digest; one that is damaged, or that another encoder made, is made again. Files are whole or absent,
-    so several processes, one a device, may fill one folder: give each its own pieces of the corpus. On a CPU a process encodes in one thread, so that the
-    vectors do not depend on how many share the machine. A call holds the embeddings of its list in memory (3 KB a turn for 384 dimensions): call it for
-    pieces of some 10,000 dialogues.
+    A shard is a .npy file with a record that holds its digest; one that is damaged, or that another encoder made, is
+    made again. Files are whole or absent, so several processes, one a device, may fill one folder: give each its own
+    pieces of the corpus. On a CPU a process encodes in one thread, so that the vectors do not depend on how many share
+    the machine. A call holds the embeddings of its list in memory (3 KB a turn for 384 dimensions): call it for pieces
+    of some 10,000 dialogues.
 
     Attributes:
         folder: where the shards lie; made at the first one.
@@ -113,7 +120,8 @@ class VectorStore:
         return self._kept("turns", _content(texts), lambda: self._encode(texts))
 
     def dialogues(self, dialogues: Sequence[Sequence[str]]) -> Halves:
-        """Return the vectors of dialogues, a read-only memory map [len(dialogues), dim] of rows of length 1; their turns' embeddings are kept too.
+        """Return the vectors of dialogues, a read-only memory map [len(dialogues), dim] of rows of length 1; their
+        turns' embeddings are kept too.
 
         Args:
             dialogues: turns of each dialogue, oldest first.
@@ -125,7 +133,9 @@ class VectorStore:
         return self._dialogues(texts, np.cumsum([0, *map(len, dialogues)]), lambda: self.turns(texts))
 
     def in_context(self, texts: Sequence[str], offsets: Offsets, history: int | None = None) -> Halves:
-        """Return the vector of every turn with its history, a read-only memory map [turns, dim] of rows of length 1; arguments as for `means_in_context`."""
+        """Return the vector of every turn with its history, a read-only memory map [turns, dim] of rows of length 1;
+        arguments as for `means_in_context`.
+        """
         offsets = np.asarray(offsets)
         make = lambda: unit(means_in_context(np.asarray(self.turns(texts), np.float32), offsets, history))  # noqa: E731
         return self._kept(f"turns after {history}", _shape(texts, offsets), make)
@@ -135,16 +145,25 @@ class VectorStore:
 
         Args:
             table: DIALOGUES, ENCODED or LABELLED, or a published config.
-            embedded_by: identity of the encoder that filled the column `embeddings`. If it is this store's encoder, the embeddings are taken from there; else,
-                or where the column is absent or has nulls, the turns are encoded.
+            embedded_by: identity of the encoder that filled the column `embeddings`. If it is this store's encoder, the
+                embeddings are taken from there; else, or where the column is absent or has nulls, the turns are
+                encoded.
         """
         turns, offsets = unnest(table, "turns")
         texts = turns.field("text").to_pylist()
-        there = embedded_by == self.encoder.identity and "embeddings" in table.column_names and not table["embeddings"].null_count
+        there = (
+            embedded_by == self.encoder.identity
+            and "embeddings" in table.column_names
+            and not table["embeddings"].null_count
+        )
         return self._dialogues(texts, offsets, lambda: embeddings_of(table) if there else self.turns(texts))
 
     def _dialogues(self, texts: Sequence[str], offsets: Offsets, embeddings: Callable[[], npt.NDArray[Any]]) -> Halves:
-        return self._kept("dialogues", _shape(texts, offsets), lambda: unit(decaying_means(np.asarray(embeddings(), np.float32), offsets)))
+        return self._kept(
+            "dialogues",
+            _shape(texts, offsets),
+            lambda: unit(decaying_means(np.asarray(embeddings(), np.float32), offsets)),
+        )
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         with limit_threads(1):
@@ -153,11 +172,15 @@ class VectorStore:
     def _kept(self, kind: str, content: str, make: Callable[[], Floats]) -> Halves:
         """Return the shard of a content."""
         key = hashlib.sha256(f"{kind} {self.encoder.identity} {content}".encode()).hexdigest()
-        return kept_array(self.folder / f"{kind.replace(' ', '-')}-{key[:16]}.npy", key, lambda: make().astype(np.float16))
+        return kept_array(
+            self.folder / f"{kind.replace(' ', '-')}-{key[:16]}.npy", key, lambda: make().astype(np.float16)
+        )
 
 
 def kept_array(path: Path, key: str, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return an array as a read-only memory map of its .npy file, which is made unless it is whole and its record has the key."""
+    """Return an array as a read-only memory map of its .npy file, which is made unless it is whole and its record has
+    the key.
+    """
     record = read_record(path)
     if record is None or record.key != key:
         values = make()

@@ -1,4 +1,6 @@
-"""The data set that `edos extend` writes, the config `extended`: the seed and, in its training part, what got a label from it."""
+"""The data set that `edos extend` writes, the config `extended`: the seed and, in its training part, what got a label
+from it.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +32,9 @@ _FLAWS = """\
 
 
 def extended_features() -> "Features":
-    """Return the `datasets.Features` of the config: those of the seed but for `answers`, and where each label comes from."""
+    """Return the `datasets.Features` of the config: those of the seed but for `answers`, and where each label comes
+    from.
+    """
     from datasets import ClassLabel, Features, Value
 
     return Features(
@@ -50,7 +54,8 @@ def extended_features() -> "Features":
 
 
 def write_extended(out: Path, tables: Mapping[str, pa.Table], counts: Mapping[str, Any], card: str) -> None:
-    """Write the data set as a folder that `datasets.load_dataset(out, "extended")` loads; what it held of an earlier one is replaced at one stroke each.
+    """Write the data set as a folder that `datasets.load_dataset(out, "extended")` loads; what it held of an earlier
+    one is replaced at one stroke each.
 
     Args:
         out: the folder; the caller holds it (`shards.locked`).
@@ -83,9 +88,10 @@ def card(counts: Mapping[str, Any]) -> str:
     """Return the README of such a folder.
 
     Args:
-        counts: `seed` (split → dialogues of the seed), `steps` (a mapping each with `step`, `method`, `round`, `parameters`, `read`, `labelled`, `rejected` by
-            reason, `by_label`, and `papers`, the papers' count of new labels or None), `rows` (dialogues of the training part or of all, as the caller
-            counts them), `pool` (facts of the pool), `command` (the command line).
+        counts: `seed` (split → dialogues of the seed), `steps` (a mapping each with `step`, `method`, `round`,
+            `parameters`, `read`, `labelled`, `rejected` by reason, `by_label`, and `papers`, the papers' count of new
+            labels or None), `rows` (dialogues of the training part or of all, as the caller counts them), `pool` (facts
+            of the pool), `command` (the command line).
     """
     splits = [split for split in SPLITS if counts["seed"].get(split)]
     rows = sum(counts["seed"].values()) + sum(step["labelled"] for step in counts["steps"])
@@ -106,17 +112,31 @@ def _making(counts: Mapping[str, Any]) -> str:
     seed = ", ".join(f"{split} {count:,}" for split, count in counts["seed"].items())
     pool = "; ".join(f"{name}: {_plain(value)}" for name, value in counts["pool"].items())
     methods = "\n".join(f"- `{name}`: the label is by {who}" for name, who in METHODS.items())
-    return f"```\n{counts['command']}\n```\n\nSeed: {seed}. Pool: {pool or 'not described'}. Rows: {counts['rows']:,}.\n\n{methods}"
+    return (
+        f"```\n{counts['command']}\n```\n\nSeed: {seed}. Pool: {pool or 'not described'}. Rows: "
+        f"{counts['rows']:,}.\n\n{methods}"
+    )
 
 
 def _steps(counts: Mapping[str, Any]) -> str:
-    lines = ["| step | method | round | read | new labels | in the papers | parameters |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| step | method | round | read | new labels | in the papers | parameters |",
+        "|---|---|---|---|---|---|---|",
+    ]
     lines.append(f"| 0 | crowd | 0 | | {sum(counts['seed'].values()):,} | | |")
     rejected = []
     for step in counts["steps"]:
         parameters = ", ".join(f"{name} {_plain(value)}" for name, value in step["parameters"].items())
         papers = "" if step.get("papers") is None else f"{step['papers']:,}"
-        cells = [step["step"], step["method"], step["round"], f"{step['read']:,}", f"{step['labelled']:,}", papers, parameters]
+        cells = [
+            step["step"],
+            step["method"],
+            step["round"],
+            f"{step['read']:,}",
+            f"{step['labelled']:,}",
+            papers,
+            parameters,
+        ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
         rejected += [f"| {step['step']} | {reason} | {count:,} |" for reason, count in step["rejected"].items()]
     if rejected:
@@ -127,7 +147,9 @@ def _steps(counts: Mapping[str, Any]) -> str:
 def _labels(steps: Sequence[Mapping[str, Any]]) -> str:
     if not steps:
         return "There was no step beside the seed."
-    heads = [f"{step['step']} {step['method']}" + (f", round {step['round']}" if step["round"] > 1 else "") for step in steps]
+    heads = [
+        f"{step['step']} {step['method']}" + (f", round {step['round']}" if step["round"] > 1 else "") for step in steps
+    ]
     lines = [f"| label | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
     for label in LABELS:
         found = [f"{step['by_label'].get(label, 0):,}" for step in steps]

@@ -16,18 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.labelled import Labelled
-from edos_dataset.augmentation.similarity import Ints
-from edos_dataset.labeling.heads import Floats, probabilities_of
-from edos_dataset.labeling.metrics import cross_entropy, fit_temperature
+from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labels import LABELS
-from edos_dataset.shards import digest
+from edos_dataset.metrics.classification import cross_entropy, fit_temperature
+from edos_dataset.runs.shards import digest
 
 SEED = 0
 GRID: tuple[dict[str, Any], ...] = tuple(
-    {"lr": lr, "epoch": epoch, "wordNgrams": words, "dim": 50, "bucket": 200_000} for lr in (0.2, 0.5) for epoch in (10, 25) for words in (1, 2)
+    {"lr": lr, "epoch": epoch, "wordNgrams": words, "dim": 50, "bucket": 200_000}
+    for lr in (0.2, 0.5)
+    for epoch in (10, 25)
+    for words in (1, 2)
 )
-"""Settings of `fasttext.train_supervised` to choose from. Its defaults take five rounds over a few thousand texts, by which learning has hardly begun."""
+"""Settings of `fasttext.train_supervised` to choose from. Its defaults take five rounds over a few thousand texts, by
+which learning has hardly begun.
+"""
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 _LABEL = "__label__"
@@ -83,7 +88,10 @@ def fit_fasttext(texts: Sequence[str], labels: Ints, setting: Mapping[str, Any])
         raise ModuleNotFoundError('fastText is not installed: pip install "edos-dataset[baselines]"') from error
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        path.write_text("".join(f"{_LABEL}{label} {text}\n" for text, label in zip(texts, labels.tolist(), strict=True)), encoding="utf-8")
+        path.write_text(
+            "".join(f"{_LABEL}{label} {text}\n" for text, label in zip(texts, labels.tolist(), strict=True)),
+            encoding="utf-8",
+        )
         return FastText(fasttext.train_supervised(input=str(path), thread=1, seed=SEED, verbose=0, **setting))
 
 
@@ -119,7 +127,9 @@ class FastTextLabeler:
         """Return the probabilities of every turn; see `Labeler`."""
         texts = [tokens_of(_seen(turns[: last + 1], self.turns)) for turns in dialogues for last in range(len(turns))]
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        return probabilities_of(_logits(self.model(list(rows))) / np.float32(self.temperature))[[rows[text] for text in texts]]
+        return probabilities_of(_logits(self.model(list(rows))) / np.float32(self.temperature))[
+            [rows[text] for text in texts]
+        ]
 
 
 @dataclass(frozen=True)
@@ -139,12 +149,17 @@ class FastTextLearner:
     def __post_init__(self) -> None:
         """Check the parameters."""
         if not self.grid or (self.turns is not None and self.turns < 1):
-            raise ValueError(f"fastText needs a setting and at least 1 turn (null for all), got {len(self.grid)} settings and turns {self.turns}")
+            raise ValueError(
+                f"fastText needs a setting and at least 1 turn (null for all), got {len(self.grid)} settings and turns "
+                f"{self.turns}"
+            )
 
     @property
     def identity(self) -> str:
         """Digest of the settings and the version of the library."""
-        facts = json.dumps([self.turns, [dict(setting) for setting in self.grid], SEED, _TOKEN.pattern, _version()], sort_keys=True)
+        facts = json.dumps(
+            [self.turns, [dict(setting) for setting in self.grid], SEED, _TOKEN.pattern, _version()], sort_keys=True
+        )
         return f"fasttext@{hashlib.sha256(facts.encode()).hexdigest()[:16]}"
 
     def fit(self, train: Labelled, validation: Labelled) -> FastTextLabeler:
@@ -153,13 +168,23 @@ class FastTextLearner:
         texts, held = ([tokens_of(_seen(turns, self.turns)) for turns in part.turns] for part in (train, validation))
         texts = [text for text, kept in zip(texts, counts.tolist(), strict=True) if kept]
         if not texts or not held:
-            raise ValueError(f"fastText has {len(texts)} dialogues to learn from and {len(held)} to be calibrated on: give some of both")
+            raise ValueError(
+                f"fastText has {len(texts)} dialogues to learn from and {len(held)} to be calibrated on: give some of "
+                "both"
+            )
         tried = []
         for setting in self.grid:
             model = fit_fasttext(texts, train.labels[counts], setting)
             logits = _logits(model(held))
             temperature = round(fit_temperature(logits, validation.labels), 4)
-            tried.append((cross_entropy(probabilities_of(logits / np.float32(temperature)), validation.labels), temperature, setting, model))
+            tried.append(
+                (
+                    cross_entropy(probabilities_of(logits / np.float32(temperature)), validation.labels),
+                    temperature,
+                    setting,
+                    model,
+                )
+            )
         loss, temperature, setting, model = min(tried, key=lambda each: each[0])
         record = {
             "name": "fasttext",

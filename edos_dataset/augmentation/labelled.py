@@ -1,4 +1,6 @@
-"""What a classifier learns from: dialogues with the label of their last turn, in memory and as the Parquet files of a data set."""
+"""What a classifier learns from: dialogues with the label of their last turn, in memory and as the Parquet files of a
+data set.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.extended import CONFIG, extended_features
-from edos_dataset.augmentation.similarity import Ints
 from edos_dataset.crowd.seed import CONFIG as SEED
-from edos_dataset.labeling.heads import Floats
 from edos_dataset.labels import LABELS
-from edos_dataset.shards import FolderError, write_shard
+from edos_dataset.runs.shards import FolderError, write_shard
 
 READABLE = (CONFIG, SEED)
 """The configs that can be learned from."""
@@ -43,13 +44,19 @@ class Labelled:
         size = len(self.turns)
         if self.labels.shape != (size,) or self.targets.shape != (size, len(LABELS)) or self.weights.shape != (size,):
             shapes = f"{list(self.labels.shape)}, {list(self.targets.shape)} and {list(self.weights.shape)}"
-            raise ValueError(f"{size} dialogues need labels [{size}], targets [{size}, {len(LABELS)}] and weights [{size}], got {shapes}")
+            raise ValueError(
+                f"{size} dialogues need labels [{size}], targets [{size}, {len(LABELS)}] and weights [{size}], got "
+                f"{shapes}"
+            )
         rows = np.arange(size)
         for name, wrong in (
             ("no turns", np.fromiter((not turns for turns in self.turns), bool, size)),
             (f"a label that is no id from 0 to {len(LABELS) - 1}", (self.labels < 0) | (self.labels >= len(LABELS))),
             ("a weight that is not 0 or more", ~(self.weights >= 0)),
-            ("targets that are no probabilities", ~((self.targets >= 0).all(axis=1) & (np.abs(self.targets.sum(axis=1) - 1) < 0.01))),
+            (
+                "targets that are no probabilities",
+                ~((self.targets >= 0).all(axis=1) & (np.abs(self.targets.sum(axis=1) - 1) < 0.01)),
+            ),
         ):
             if wrong.any():
                 raise ValueError(f"dialogue {rows[wrong][0]} (from 0) has {name}")
@@ -78,7 +85,8 @@ def one_hot(labels: Ints) -> Floats:
 def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
     """Write dialogues in the columns of the config "extended", for a program that learns from such a folder.
 
-    What gave a label is not known here: all rows count as the seed (method "crowd", step 0), and what they weigh stands in one column more, `weight`.
+    What gave a label is not known here: all rows count as the seed (method "crowd", step 0), and what they weigh stands
+    in one column more, `weight`.
 
     Args:
         folder: gets `extended/SPLIT-00000-of-00001.parquet`, whole or not at all; made if needed.
@@ -88,7 +96,10 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
     for split, part in parts.items():
         columns = [
             [f"{split}-{row}" for row in range(len(part))],
-            [[{"text": turn, "start": None, "end": None, "sentence_ids": []} for turn in turns] for turns in part.turns],
+            [
+                [{"text": turn, "start": None, "end": None, "sentence_ids": []} for turn in turns]
+                for turns in part.turns
+            ],
             part.labels.tolist(),
             part.targets.tolist(),
             ["crowd"] * len(part),
@@ -101,7 +112,8 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
 
 
 def read_labelled(folder: Path, split: str) -> Labelled:
-    """Read a split of a data set that `edos extend`, `edos crowd seed` or `write_labelled` wrote; dialogues without a label are left out.
+    """Read a split of a data set that `edos extend`, `edos crowd seed` or `write_labelled` wrote; dialogues without a
+    label are left out.
 
     The weights are those of `write_labelled`, and 1 where there are none.
 
@@ -111,11 +123,16 @@ def read_labelled(folder: Path, split: str) -> Labelled:
     """
     path = labelled_path(folder, split)
     if path is None:
-        raise FolderError(f"{folder} has no {split} split: expected {' or '.join(_path(Path(config), split).as_posix() for config in READABLE)} in it")
+        raise FolderError(
+            f"{folder} has no {split} split: expected "
+            f"{' or '.join(_path(Path(config), split).as_posix() for config in READABLE)} in it"
+        )
     try:
         return labelled_of(pq.read_table(path))
     except (KeyError, TypeError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError too
-        raise ValueError(f"{path} is no Parquet file with the columns turns, label and soft_label of labelled dialogues: {error}") from error
+        raise ValueError(
+            f"{path} is no Parquet file with the columns turns, label and soft_label of labelled dialogues: {error}"
+        ) from error
 
 
 def labelled_path(folder: Path, split: str) -> Path | None:

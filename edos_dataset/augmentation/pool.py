@@ -11,12 +11,11 @@ from typing import TypeVar, overload
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Ints, unnest
 from edos_dataset.augmentation.embeddings import Halves, VectorStore
 from edos_dataset.augmentation.guards import Dialogues
-from edos_dataset.augmentation.similarity import Ints
-from edos_dataset.dialogue_files import read_config, read_lines
-from edos_dataset.pipeline import hash_json
-from edos_dataset.schema import unnest
+from edos_dataset.releases.dialogues import read_config, read_lines
+from edos_dataset.runs.pipeline import hash_json
 
 PIECE_TURNS = 50_000
 """Turns that are embedded, and kept, at a time: about 200 MB of memory for 384 dimensions."""
@@ -89,7 +88,8 @@ class Piece:
 class Pool:
     """Dialogues without labels.
 
-    A candidate is a turn with its history; its id is that of the dialogue with the turn's number, from 1: `1977/76759/4#12@3`.
+    A candidate is a turn with its history; its id is that of the dialogue with the turn's number, from 1:
+    `1977/76759/4#12@3`.
 
     Attributes:
         pieces: the dialogues, in the order of their sources.
@@ -101,9 +101,15 @@ class Pool:
 
     @cached_property
     def candidates(self) -> Dialogues:
-        """Ids, turns and vectors of all candidates; ids and turns are made when they are asked for, so that those of millions take no memory."""
+        """Ids, turns and vectors of all candidates; ids and turns are made when they are asked for, so that those of
+        millions take no memory.
+        """
         count = int(self._ends[-1])
-        return Dialogues(Rows(count, self._name), Rows(count, lambda row: self.turns(row).field("text").to_pylist()), [piece.vectors for piece in self.pieces])
+        return Dialogues(
+            Rows(count, self._name),
+            Rows(count, lambda row: self.turns(row).field("text").to_pylist()),
+            [piece.vectors for piece in self.pieces],
+        )
 
     def turns(self, row: int) -> pa.StructArray:
         """Return a candidate's turns, oldest first, of schema.TURN."""
@@ -162,13 +168,21 @@ def read_pool(
         filled = np.flatnonzero(np.diff(offsets))  # a dialogue without turns has nothing to label
         if not len(filled):
             continue
-        ids, offsets = table["dialogue_id"].combine_chunks().take(pa.array(filled)), np.append(offsets[filled], offsets[-1])
+        ids, offsets = (
+            table["dialogue_id"].combine_chunks().take(pa.array(filled)),
+            np.append(offsets[filled], offsets[-1]),
+        )
         texts = turns.field("text").to_pylist()
         if every_turn:
             rows, vectors = np.arange(len(texts)), store.in_context(texts, offsets, history)
         else:
             rows = offsets[1:] - 1
-            vectors = store.dialogues([texts[start if history is None else max(start, end - 1 - history) : end] for start, end in pairwise(offsets.tolist())])
+            vectors = store.dialogues(
+                [
+                    texts[start if history is None else max(start, end - 1 - history) : end]
+                    for start, end in pairwise(offsets.tolist())
+                ]
+            )
         pieces.append(Piece(ids, turns, offsets, rows, vectors))
         done += len(texts)
         progress(done)
@@ -180,5 +194,8 @@ def read_pool(
 def _tables(sources: Sequence[Path], config: str | None) -> Iterator[pa.Table]:
     for source in sources:
         if not source.exists():
-            raise ValueError(f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` wrote")
+            raise ValueError(
+                f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
+                "wrote"
+            )
         yield from read_config(source, config, PIECE_TURNS) if source.is_dir() else read_lines(source, PIECE_TURNS)

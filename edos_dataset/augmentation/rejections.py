@@ -1,4 +1,5 @@
-"""The last rules by which spreading and self-labelling reject a dialogue: it has a label, it comes twice, its label has enough.
+"""The last rules by which spreading and self-labelling reject a dialogue: it has a label, it comes twice, its label has
+enough.
 
 Each takes and returns reasons, None for what has not been rejected; dialogues come in the order of precedence.
 """
@@ -12,8 +13,11 @@ OPEN = (None, "conflict")
 """Reasons that give way to "has_label"."""
 
 
-def without_copies(pool: Dialogues, rows: Sequence[int], reasons: Sequence[str | None], labelled: Sequence[Dialogues]) -> list[str | None]:
-    """Reject what has the id or the words of a labelled dialogue ("has_label"), and what has those of one before it that got through ("duplicate").
+def without_copies(
+    pool: Dialogues, rows: Sequence[int], reasons: Sequence[str | None], labelled: Sequence[Dialogues]
+) -> list[str | None]:
+    """Reject what has the id or the words of a labelled dialogue ("has_label"), and what has those of one before it
+    that got through ("duplicate").
 
     Args:
         pool: dialogues to label; the turns of those in `rows` are read.
@@ -38,7 +42,9 @@ def without_copies(pool: Dialogues, rows: Sequence[int], reasons: Sequence[str |
     return judged
 
 
-def capped(labels: Sequence[int], reasons: Sequence[str | None], cap: int | None, taken: Counter[int] | None = None) -> list[str | None]:
+def capped(
+    labels: Sequence[int], reasons: Sequence[str | None], cap: int | None, taken: Counter[int] | None = None
+) -> list[str | None]:
     """Reject what is beyond the cap of its label ("capped").
 
     Args:

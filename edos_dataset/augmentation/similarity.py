@@ -1,10 +1,12 @@
 """Exact search for similar vectors, in tiles: never the whole matrix of cosines.
 
-The authors' code asks scikit-learn for all cosines at once, 4 bytes for each pair: 143 GB for 8,912 seeds and 4,000,000 dialogues. Here a tile of the pool is
-multiplied with a tile of the seeds, the largest cosine of each row is compared with what the row needs, and only the few rows that pass are looked at again.
+The authors' code asks scikit-learn for all cosines at once, 4 bytes for each pair: 143 GB for 8,912 seeds and 4,000,000
+dialogues. Here a tile of the pool is multiplied with a tile of the seeds, the largest cosine of each row is compared
+with what the row needs, and only the few rows that pass are looked at again.
 
-The product is made in float32, whose last bits depend on the shape of a tile. So it only proposes: it passes what is within the rounding error of the bound,
-and every pair that passes is computed again in float64, which decides. The result is the same for all tiles, threads and memory budgets.
+The product is made in float32, whose last bits depend on the shape of a tile. So it only proposes: it passes what is
+within the rounding error of the bound, and every pair that passes is computed again in float64, which decides. The
+result is the same for all tiles, threads and memory budgets.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,23 +16,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edos_dataset.arrays import Ints
+
 Floating = npt.NDArray[np.floating[Any]]
 Vectors = Floating | Sequence[Floating]
 """Rows of vectors, float16 to float64: an array or memory map [n, dim], or a list of these that count as one."""
 
-Ints = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 TWO_GB = 2 << 30
 POOL_ROWS, SEED_ROWS = 2048, 2048
-"""The largest tile, 16 MiB of cosines: with fewer rows of the pool the product is slower, as the BLAS arranges the seeds anew for each tile."""
+"""The largest tile, 16 MiB of cosines: with fewer rows of the pool the product is slower, as the BLAS arranges the
+seeds anew for each tile.
+"""
 _PAIRS = 1024  # pairs computed again in float64 at a time
 
 
 @dataclass(frozen=True)
 class Matches:
-    """Pairs of a pool row and a seed, sorted by row; within a row the nearest seed first, of equally near ones the first in the order of the seeds.
+    """Pairs of a pool row and a seed, sorted by row; within a row the nearest seed first, of equally near ones the
+    first in the order of the seeds.
 
     Attributes:
         rows: [matches] rows of the pool; one that no seed is near to does not occur.
@@ -75,12 +81,16 @@ class Tiles:
         held = 4 * dim * seeds
         for shrink in range(8):
             pool_rows, seed_rows, pairs = POOL_ROWS >> shrink, SEED_ROWS >> shrink, _PAIRS >> shrink
-            # Tiles in float32; cosines, a copy of those of rows that pass, sorted besides, flags and numbers of pairs; two vectors and their products a pair.
+            # Tiles in float32; cosines, a copy of those of rows that pass, sorted besides, flags and numbers of pairs;
+            # two vectors and their products a pair.
             needed = 12 * dim * (pool_rows + seed_rows) + 32 * pool_rows * seed_rows + 48 * dim * pairs
             if needed <= memory:
                 hold = held + needed <= memory
                 return cls(pool_rows, seed_rows, pairs, hold, needed + (held if hold else 0))
-        raise ValueError(f"memory of {memory:,} bytes is too small for a search among vectors of {dim} numbers: give at least {needed:,}")
+        raise ValueError(
+            f"memory of {memory:,} bytes is too small for a search among vectors of {dim} numbers: give at least "
+            f"{needed:,}"
+        )
 
 
 def nearest(
@@ -100,11 +110,13 @@ def nearest(
         pool: [n, dim], likewise; read once, front to back, so a memory map of any size will do.
         threshold: least cosine, -1 to 1.
         top_k: most seeds for a row, from 1.
-        memory: bytes that the search may take, beside the pages of memory maps and the matches themselves (24 bytes each, twice while they are put together).
+        memory: bytes that the search may take, beside the pages of memory maps and the matches themselves (24 bytes
+            each, twice while they are put together).
         progress: called with the number of rows done, after each tile of the pool.
 
     Raises:
-        ValueError: an argument is out of range, the vectors do not fit together or hold a number that is not finite, or the memory is too small.
+        ValueError: an argument is out of range, the vectors do not fit together or hold a number that is not finite, or
+            the memory is too small.
     """
     if not -1 <= threshold <= 1:
         raise ValueError(f"threshold must be a cosine from -1 to 1, got {threshold}")
@@ -113,7 +125,9 @@ def nearest(
     seed_parts, pool_parts = _parts(seeds, "seeds"), _parts(pool, "pool")
     dims = {part.shape[1] for part in (*seed_parts, *pool_parts)}
     if len(dims) > 1:
-        raise ValueError(f"seeds and pool must be vectors of one dimension, got {sorted(dims)}: were they made by one encoder?")
+        raise ValueError(
+            f"seeds and pool must be vectors of one dimension, got {sorted(dims)}: were they made by one encoder?"
+        )
     found = [_NONE]
     if dims:
         (dim,) = dims
@@ -141,7 +155,10 @@ def take(vectors: Vectors, rows: Ints) -> Floating:
         return np.asarray(vectors[rows])
     borders = np.cumsum([0, *map(len, vectors)])
     ends = np.searchsorted(rows, borders)
-    taken = [part[rows[start:stop] - border] for part, border, start, stop in zip(vectors, borders[:-1], ends[:-1], ends[1:], strict=True)]
+    taken = [
+        part[rows[start:stop] - border]
+        for part, border, start, stop in zip(vectors, borders[:-1], ends[:-1], ends[1:], strict=True)
+    ]
     return np.concatenate(taken) if taken else np.zeros((0, 0), np.float32)
 
 
@@ -159,7 +176,9 @@ def _parts(vectors: Vectors, name: str) -> list[Floating]:
     parts = [vectors] if isinstance(vectors, np.ndarray) else list(vectors)
     for part in parts:
         if part.ndim != 2 or not np.issubdtype(part.dtype, np.floating):
-            raise ValueError(f"{name} must be floating-point vectors of shape [n, dim], got {part.dtype} of shape {list(part.shape)}")
+            raise ValueError(
+                f"{name} must be floating-point vectors of shape [n, dim], got {part.dtype} of shape {list(part.shape)}"
+            )
     return [part for part in parts if len(part)]
 
 
@@ -174,7 +193,10 @@ def _tiles(parts: Sequence[Floating], most: int, name: str) -> Iterator[_Tile]:
             lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64)).astype(np.float32)
             if not np.isfinite(lengths).all():
                 row = start + begin + int(np.argmin(np.isfinite(lengths)))
-                raise ValueError(f"{name} {row} (from 0) holds a number that is not finite, or too large for float32: make its vector again")
+                raise ValueError(
+                    f"{name} {row} (from 0) holds a number that is not finite, or too large for float32: make its "
+                    "vector again"
+                )
             scaled /= np.where(lengths == 0, np.float32(1), lengths)[:, None]
             yield _Tile(start + begin, stored, scaled)
         start += len(part)
@@ -186,14 +208,17 @@ class _TileSearch:
     def __init__(self, tile: _Tile, threshold: float, top_k: int, pairs: int, scratch: Singles) -> None:
         self.tile, self.threshold, self.top_k, self.pairs, self.scratch = tile, threshold, top_k, pairs, scratch
         self.best = _NONE
-        # Cauchy-Schwarz: products of unit vectors, summed in any order, are off by at most dim roundings; the scaling of both adds some.
+        # Cauchy-Schwarz: products of unit vectors, summed in any order, are off by at most dim roundings; the scaling
+        # of both adds some.
         self._error = np.float32((tile.stored.shape[1] + 8) * np.finfo(np.float32).eps)
         self._bounds = np.full(len(tile.stored), threshold, np.float32) - self._error
 
     def add(self, seeds: _Tile) -> None:
         """Compare with some seeds more."""
         shape = len(self.tile.scaled), len(seeds.scaled)
-        cosines = self.scratch[: shape[0] * shape[1]].reshape(shape)  # a fresh array would cost its page faults at every tile
+        cosines = self.scratch[: shape[0] * shape[1]].reshape(
+            shape
+        )  # a fresh array would cost its page faults at every tile
         np.matmul(self.tile.scaled, seeds.scaled.T, out=cosines)
         rows = np.flatnonzero(cosines.max(axis=1) >= self._bounds)
         if not len(rows):
@@ -209,13 +234,17 @@ class _TileSearch:
             self._check(rows[first[begin : begin + self.pairs]], second[begin : begin + self.pairs], seeds)
 
     def _check(self, rows: Ints, columns: Ints, seeds: _Tile) -> None:
-        """Compute pairs again in float64, take those that are near enough, and raise the bounds of rows that have all the seeds that they may have."""
+        """Compute pairs again in float64, take those that are near enough, and raise the bounds of rows that have all
+        the seeds that they may have.
+        """
         similarities = _cosines(self.tile.stored[rows], seeds.stored[columns])
         near = similarities >= self.threshold
         fresh = Matches(rows[near] + self.tile.start, columns[near] + seeds.start, similarities[near])
         self.best = _ranked(_joined([self.best, fresh]), self.top_k)
         last = np.flatnonzero(_ranks(self.best.rows) == self.top_k - 1)
-        self._bounds[self.best.rows[last] - self.tile.start] = self.best.similarities[last].astype(np.float32) - self._error
+        self._bounds[self.best.rows[last] - self.tile.start] = (
+            self.best.similarities[last].astype(np.float32) - self._error
+        )
 
 
 _NONE = Matches(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -234,7 +263,9 @@ def _cosines(first: Floating, second: Floating) -> Doubles:
 
 
 def _joined(parts: Sequence[Matches]) -> Matches:
-    return Matches(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "seeds", "similarities")))
+    return Matches(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "seeds", "similarities"))
+    )
 
 
 def _ranked(matches: Matches, top_k: int) -> Matches:

@@ -9,8 +9,8 @@ import yaml
 
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.spreading import SpreadingRules
-from edos_dataset.labeling.encoder import DEFAULT_MODEL
-from edos_dataset.recipes import RecipeError, build
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.runs.recipes import RecipeError, build
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,18 @@ Step = SpreadStep | SelfLabelingRules
 KINDS: dict[str, type[Step]] = {SpreadStep.name: SpreadStep, SelfLabelingRules.name: SelfLabelingRules}
 
 PAPERS: tuple[Step, ...] = (SpreadStep(threshold=0.92), SelfLabelingRules(), SpreadStep(threshold=0.9))
-"""The steps of EDOS, Section 3.3: around the crowd's dialogues, self-labelling, around the self-labelled ones. The seed is the first of the four stages."""
+"""The steps of EDOS, Section 3.3: around the crowd's dialogues, self-labelling, around the self-labelled ones. The seed
+is the first of the four stages.
+"""
 
 PAPERS_COUNTS = (3196, 4100, 2118)
 """New labels of each of these in the paper."""
 
 
 MINILM: tuple[Step, ...] = (SpreadStep(threshold=0.75), SelfLabelingRules(), SpreadStep(threshold=0.75))
-"""The same for the packaged encoder, whose cosines are lower: down to here near seeds have the same label as often as at 0.85 (evaluation/spreading.json)."""
+"""The same for the packaged encoder, whose cosines are lower: down to here near seeds have the same label as often as
+at 0.85 (evaluation/spreading.json).
+"""
 
 BUILT_IN: dict[str, Sequence[Step]] = {"papers": PAPERS, "minilm": MINILM}
 
@@ -58,17 +62,26 @@ def steps_of(recipe: str | None, encoder: str) -> Sequence[Step]:
 
 
 def read_steps(path: Path) -> list[Step]:
-    """Read a recipe: `steps: [spread: {threshold: 0.9}, self_label: {top: 50}, ...]`; a parameter that it does not name keeps its default.
+    """Read a recipe: `steps: [spread: {threshold: 0.9}, self_label: {top: 50}, ...]`; a parameter that it does not name
+    keeps its default.
 
     Raises:
-        RecipeError: the file is no such recipe, or names an unknown step or parameter, or a value is of the wrong type or out of range.
+        RecipeError: the file is no such recipe, or names an unknown step or parameter, or a value is of the wrong type
+            or out of range.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
-    if not isinstance(content, dict) or set(content) != {"steps"} or not isinstance(content["steps"], list) or not content["steps"]:
-        raise RecipeError(f"{path} is no recipe of `edos extend`: expected one key 'steps' with a list, such as\n{dump_steps(PAPERS)}")
+    if (
+        not isinstance(content, dict)
+        or set(content) != {"steps"}
+        or not isinstance(content["steps"], list)
+        or not content["steps"]
+    ):
+        raise RecipeError(
+            f"{path} is no recipe of `edos extend`: expected one key 'steps' with a list, such as\n{dump_steps(PAPERS)}"
+        )
     return [_step(entry, f"{path}, step {number}") for number, entry in enumerate(content["steps"], 1)]
 
 
@@ -101,11 +114,16 @@ def override_steps(steps: Sequence[Step], settings: Sequence[str]) -> list[Step]
         target, equals, value = setting.partition("=")
         number, dot, parameter = target.partition(".")
         if not (equals and dot and number.isdigit() and 1 <= int(number) <= len(changed)):
-            raise RecipeError(f"--set expects STEP.PARAMETER=VALUE with a step from 1 to {len(changed)}, as in 1.threshold=0.85; got {setting!r}")
+            raise RecipeError(
+                f"--set expects STEP.PARAMETER=VALUE with a step from 1 to {len(changed)}, as in 1.threshold=0.85; got "
+                f"{setting!r}"
+            )
         old = changed[int(number) - 1]
         try:
             parameters: dict[str, Any] = {**asdict(old), parameter: yaml.safe_load(value)}
         except yaml.YAMLError as error:
-            raise RecipeError(f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes") from error
+            raise RecipeError(
+                f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes"
+            ) from error
         changed[int(number) - 1] = build(type(old), parameters, f"--set {setting}")
     return changed

@@ -8,7 +8,9 @@ _CAPITALISED = r"[^\W\d_a-z][\w'’.\-/]*(?:(?: (?:and|&|/))? [^\W\d_a-z][\w'’
 _SPEAKER = re.compile(rf"({_UPPER}|{_CAPITALISED}) ?:(?![\d/\\])\s*")
 _BRACKETED_SPEAKER = re.compile(r"[\[(]([^\[\]()]{1,40})[\])] ?:\s*")
 _HAS_TITLE = re.compile(rf"{_TITLE}\b")
-_SOUND_WORD = re.compile(r"(?i)\b(?:\w+ing|laughs?|sighs?|gasps?|chuckles?|groans?|whispers?|sobs?|screams?|cries|coughs?|grunts?|sniffs?|giggles?)$")
+_SOUND_WORD = re.compile(
+    r"(?i)\b(?:\w+ing|laughs?|sighs?|gasps?|chuckles?|groans?|whispers?|sobs?|screams?|cries|coughs?|grunts?|sniffs?|giggles?)$"
+)
 # Words that come before a colon, or begin what comes before one, without being anybody's name.
 _ORDINARY_WORDS = """
 a i i'm i'll it it's its you your he his she her we our they their my me this that these those there here what when where who why how which the
@@ -38,7 +40,8 @@ _SUNG = re.compile("[♩♪♫♬¶]+[^♩♪♫♬¶]*[♩♪♫♬¶]+")
 _HASH = re.compile(r"\W*#\s+\D|\W*#.*#$|.*(?:\s|[.,!?])#$")
 
 _MAKER = (
-    r"(?:sub(?:title)?s|subtitl(?:e|ed|ing)|captions|caption(?:ed|ing)|closed[- ]caption\w*|re-?sync\w*|sync\w*|transcripts?|transcribed|"
+    r"(?:sub(?:title)?s|subtitl(?:e|ed|ing)|captions|caption(?:ed|ing)|closed[- "
+    r"]caption\w*|re-?sync\w*|sync\w*|transcripts?|transcribed|"
     r"encod(?:ed|ing)|ripped|corrections|corrected)"
 )
 _WORK = r"(?:translat(?:ed|ion)|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created|provided|shared|uploaded|made)"
@@ -55,11 +58,25 @@ _OPENING_CREDIT = re.compile(
 )
 _CREDIT = re.compile(
     r"www\.\w|https?:|\w@\w+\.\w|\b(?:open|tv)?subtitles?\.(?:org|net|com)|\bopensubtitles\b|\baddic7ed\b|\bsubscene\b|\bpodnapisi\b|\ballsubs\b"
-    r"|\brate this subtitle\b|\bchoose the best subtitles\b|\ball rights reserved\b|(?:^|\s)©\s*[\da-z]|\bcopyright (?:\(c\)|\d{4})"
+    r"|\brate this subtitle\b|\bchoose the best subtitles\b|\ball rights reserved\b|(?:^|\s)©\s*[\da-z]|\bcopyright "
+    r"(?:\(c\)|\d{4})"
     r"|\bcaptioning (?:institute|center|centre|sponsored)\b|\bcaptions? copyright\b",
     re.IGNORECASE,
 )
-_CREDIT_SIGNS = ("www.", "http", "@", "subtitle", "addic7ed", "subscene", "podnapisi", "allsubs", "rights reserved", "©", "copyright", "captioning")
+_CREDIT_SIGNS = (
+    "www.",
+    "http",
+    "@",
+    "subtitle",
+    "addic7ed",
+    "subscene",
+    "podnapisi",
+    "allsubs",
+    "rights reserved",
+    "©",
+    "copyright",
+    "captioning",
+)
 _UNFINISHED_CREDIT = re.compile(r"(?i)(?:\bby|:)\s*$")
 
 _SPOKEN = re.compile(r"[^\W_]")
@@ -71,10 +88,11 @@ def has_speech(text: str) -> bool:
 
 
 def is_credit(text: str) -> bool:
-    """Return whether a line names the makers of the file or advertises, such as "Subtitles by ..." or an address of the web.
+    """Return whether a line names the makers of the file or advertises, such as "Subtitles by ..." or an address of the
+    web.
 
-    "I translated it by hand" is none: apart from addresses and sites, the words must open the line, and ordinary ones (translated, edited, made) must be
-    followed by a short line of names.
+    "I translated it by hand" is none: apart from addresses and sites, the words must open the line, and ordinary ones
+    (translated, edited, made) must be followed by a short line of names.
     """
     if _OPENING_CREDIT.match(text):
         return True
@@ -94,13 +112,17 @@ def count_notes(text: str) -> int:
 
 
 def strip_song(text: str) -> str:
-    """Return what a line has before or after the song between its two notes; nothing where the notes do not part song and speech."""
+    """Return what a line has before or after the song between its two notes; nothing where the notes do not part song
+    and speech.
+    """
     spoken = _SUNG.sub(" ", text) if len(_NOTES.findall(text)) == 2 else ""
     return spoken if has_speech(spoken) else ""
 
 
 def strip_sounds(text: str) -> str:
-    """Return lines, joined by line feeds, without the descriptions of sounds in brackets or asterisks; a bracket may span lines, whose number stays."""
+    """Return lines, joined by line feeds, without the descriptions of sounds in brackets or asterisks; a bracket may
+    span lines, whose number stays.
+    """
     text = _SMILEY.sub("", text)
     for _ in range(2):  # brackets in brackets
         text = _BRACKETS.sub(lambda sound: "\n" * sound.group().count("\n") or " ", text)
@@ -134,11 +156,16 @@ def name_speaker(text: str) -> str:
 def split_speaker(text: str, english: bool = True) -> tuple[str, str | None]:
     """Return a line without "NAME:" at its start, and the name.
 
-    A name is up to five words in capitals, or up to three capitalised words, none of which is an ordinary word that may stand before a colon ("Note:",
-    "One thing:"). Where the language may capitalise any noun (not English) a capitalised name needs a title such as Mr.
+    A name is up to five words in capitals, or up to three capitalised words, none of which is an ordinary word that may
+    stand before a colon ("Note:", "One thing:"). Where the language may capitalise any noun (not English) a capitalised
+    name needs a title such as Mr.
     """
     match = _SPEAKER.match(text)
-    if match is None or not _is_name(match[1], english) or (text[match.end() :][:1].isdigit() and not match[1].isupper()):
+    if (
+        match is None
+        or not _is_name(match[1], english)
+        or (text[match.end() :][:1].isdigit() and not match[1].isupper())
+    ):
         return text, None
     return text[match.end() :], match[1]
 
@@ -151,4 +178,6 @@ def _is_name(name: str, english: bool) -> bool:
         return words[0] not in _ORDINARY or (words[0] == "the" and len(words) > 1)
     if not all(word[0].isupper() for word in re.split(r"[ /]+", name) if word not in ("and", "&", "")):
         return False
-    return not any(word in _ORDINARY for word in words if word != "and") and (english or _HAS_TITLE.match(name) is not None)
+    return not any(word in _ORDINARY for word in words if word != "and") and (
+        english or _HAS_TITLE.match(name) is not None
+    )

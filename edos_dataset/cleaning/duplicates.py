@@ -1,8 +1,8 @@
 """What must be seen over the whole corpus: utterances that come too often, and dialogues that come twice.
 
-Both steps read the shards twice for each of `passes` ranges of the hash, so that a range fits in `memory` bytes; with the default budget one pass holds
-about twelve million turns. Beside that they hold one shard's keys, 12 bytes for each turn removed, and for dialogues about 400 bytes for each that has a
-copy and 100 for each copy.
+Both steps read the shards twice for each of `passes` ranges of the hash, so that a range fits in `memory` bytes; with
+the default budget one pass holds about twelve million turns. Beside that they hold one shard's keys, 12 bytes for each
+turn removed, and for dialogues about 400 bytes for each that has a copy and 100 for each copy.
 """
 
 import hashlib
@@ -15,12 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning.rules import cut_turns, normalise
-from edos_dataset.pipeline import REMOVALS, CorpusStep, Stage, Unit
-from edos_dataset.schema import KEYED_TURN, TURN, nest, unnest
-from edos_dataset.shards import read_shard
+from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Stage, Unit
+from edos_dataset.runs.shards import read_shard
+from edos_dataset.schema import KEYED_TURN, TURN
 
-_BYTES_A_KEY = 88  # measured: 49 for keys, their copies and counts; 88 if every turn is frequent: key, order, place, and the sorting of these
+# measured: 49 for keys, their copies and counts; 88 if every turn is frequent: key, order, place, and the sorting of
+# these
+_BYTES_A_KEY = 88
 _PLACE = np.dtype([("shard", np.int32), ("row", np.int32), ("turn", np.int32)])
 
 
@@ -31,7 +34,9 @@ def hash64(data: bytes) -> int:
 
 @dataclass(frozen=True)
 class KeyTurns(Stage):
-    """Add to each turn the 64-bit hash of its normalised text, so that the corpus steps read 8 bytes a turn instead of the text."""
+    """Add to each turn the 64-bit hash of its normalised text, so that the corpus steps read 8 bytes a turn instead of
+    the text.
+    """
 
     name: ClassVar[str] = "keys"
     unit: ClassVar[Unit] = "turns"
@@ -48,8 +53,9 @@ class KeyTurns(Stage):
 class CapUtterances(CorpusStep):
     """Keep at most `limit` occurrences of one utterance in the corpus (EDOS, Section 3; Xie & Pu, Appendix A).
 
-    Utterances are compared after normalisation. Which occurrences stay is decided by a hash of the dialogue id and the place in it, so it depends neither on
-    the order of the input nor on the shards. A removed turn ends its dialogue, as in cleaning.
+    Utterances are compared after normalisation. Which occurrences stay is decided by a hash of the dialogue id and the
+    place in it, so it depends neither on the order of the input nor on the shards. A removed turn ends its dialogue, as
+    in cleaning.
 
     Args:
         limit: occurrences that stay, from 1.
@@ -108,7 +114,9 @@ class DropDuplicates(CorpusStep):
                 table = _read(shard)
                 keys, (turn_keys, offsets) = _dialogue_keys(table), _turn_keys(table)
                 for row in np.flatnonzero(np.isin(keys, repeated)).tolist():
-                    exact = turn_keys[offsets[row] : offsets[row + 1]].tobytes()  # equal 64 bits are not yet equal dialogues
+                    exact = turn_keys[
+                        offsets[row] : offsets[row + 1]
+                    ].tobytes()  # equal 64 bits are not yet equal dialogues
                     this = (table["dialogue_id"][row].as_py(), index, row)
                     first[exact], *later = sorted({this, first.get(exact, this)})
                     repeats += [(shard_index, place, -1) for _, shard_index, place in later]
@@ -126,7 +134,9 @@ def _occurrences(shard: Path, index: int, frequent: np.ndarray) -> tuple[np.ndar
     places["row"] = np.searchsorted(offsets, chosen, side="right") - 1
     places["turn"] = chosen - offsets[places["row"]]
     ids = table["dialogue_id"].take(pa.array(places["row"])).to_pylist()
-    orders = _hashes(f"{dialogue_id}/{turn}".encode() for dialogue_id, turn in zip(ids, places["turn"].tolist(), strict=True))
+    orders = _hashes(
+        f"{dialogue_id}/{turn}".encode() for dialogue_id, turn in zip(ids, places["turn"].tolist(), strict=True)
+    )
     return keys[chosen], orders, places
 
 
@@ -137,7 +147,9 @@ def _by_shard(places: np.ndarray, shards: int) -> Iterator[np.ndarray]:
     return (places[start:stop] for start, stop in zip(borders[:-1], borders[1:], strict=True))
 
 
-def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int) -> Iterator[np.ndarray]:
+def _repeated(
+    shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int
+) -> Iterator[np.ndarray]:
     """Yield the keys that occur more than `limit` times, in as many ranges, one after the other, as the memory demands."""
     total = sum(_count_turns(shard) for shard in shards)
     passes = max(1, -(-total * _BYTES_A_KEY // memory))
@@ -153,7 +165,9 @@ def _repeated(shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray],
 def _count_turns(shard: Path) -> int:
     """Return the turns of a shard, an upper bound of its dialogues, from the Parquet footer alone."""
     metadata = pq.read_metadata(shard)
-    keys = [index for index in range(metadata.num_columns) if metadata.schema.column(index).path == "turns.list.element.key"]
+    keys = [
+        index for index in range(metadata.num_columns) if metadata.schema.column(index).path == "turns.list.element.key"
+    ]
     return sum(metadata.row_group(group).column(keys[0]).num_values for group in range(metadata.num_row_groups))
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning import captions
 from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.cleaning.rejects import part
-from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import LINE, nest, unnest
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.schema import LINE
 
 REASONS = ("too_long", "credit", "music", "sound", "empty")
 """Reason codes of the stage."""
@@ -20,8 +21,10 @@ REASONS = ("too_long", "credit", "music", "sound", "empty")
 _SUSPECT = (
     r"[<>{}&\\\[\]()*#♩♪♫♬¶©@]|[^\S ]|  |^ | $|^[\"'“]?[-‐‑‒–—―−]|^.{1,48}:"
     "|[\u00a0\u00ad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ufff9-\ufffb\x00-\x1f\x7f]"
-    r"|(?i:www\.|subti|caption|sync|copyright|rights reserved|download|addic7ed|subscene|podnapisi|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
-    r"|^\W*(?i:advertise|support us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared|uploaded|made|ripp|encod|transcri)"
+    r"|(?i:www\.|subti|caption|sync|copyright|rights "
+    r"reserved|download|addic7ed|subscene|podnapisi|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
+    r"|^\W*(?i:advertise|support "
+    r"us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared|uploaded|made|ripp|encod|transcri)"
     r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
 )
 _CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"
@@ -39,8 +42,9 @@ class _Line(NamedTuple):
 class CleanLines(Stage):
     """Clean the text of LINES.
 
-    Markup, invisible characters and descriptions of sounds go; leading dashes become `dash` and "NAME:" becomes `speaker`; English letters confused by optical
-    character recognition are put right. Lines leave that are credits, sung, sounds only, or empty; and those that no screen could show.
+    Markup, invisible characters and descriptions of sounds go; leading dashes become `dash` and "NAME:" becomes
+    `speaker`; English letters confused by optical character recognition are put right. Lines leave that are credits,
+    sung, sounds only, or empty; and those that no screen could show.
 
     Args:
         language: the language of documents that do not name theirs.
@@ -75,17 +79,25 @@ class CleanLines(Stage):
             "dash": pa.array(dash),
             "speaker": pa.array(speaker, pa.string()),
         }
-        clean = table.set_column(table.column_names.index("lines"), table.schema.field("lines"), nest(offsets, LINE, columns))
+        clean = table.set_column(
+            table.column_names.index("lines"), table.schema.field("lines"), nest(offsets, LINE, columns)
+        )
         return part(clean, "lines", codes, REASONS)
 
 
 def _suspect_blocks(lines: pa.StructArray, offsets: np.ndarray) -> list[tuple[int, int, int]]:
     """Return row, first and last + 1 line of the blocks in which any line may need cleaning."""
     texts = lines.field("text")
-    suspect = pc.or_(pc.match_substring_regex(texts, f"{_SUSPECT}|{_CONFUSED}"), pc.invert(pc.match_substring_regex(texts, _SPOKEN)))
+    suspect = pc.or_(
+        pc.match_substring_regex(texts, f"{_SUSPECT}|{_CONFUSED}"), pc.invert(pc.match_substring_regex(texts, _SPOKEN))
+    )
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     block = lines.field("first_block").to_numpy(zero_copy_only=False)
-    starts = np.flatnonzero(np.r_[len(rows) > 0, (rows[1:] != rows[:-1]) | (block[1:] != block[:-1])]) if len(rows) else np.zeros(0, np.int64)
+    starts = (
+        np.flatnonzero(np.r_[len(rows) > 0, (rows[1:] != rows[:-1]) | (block[1:] != block[:-1])])
+        if len(rows)
+        else np.zeros(0, np.int64)
+    )
     stops = np.r_[starts[1:], len(rows)] if len(starts) else starts
     chosen = np.unique(np.searchsorted(starts, np.flatnonzero(suspect), side="right") - 1)
     return list(zip(rows[starts[chosen]].tolist(), starts[chosen].tolist(), stops[chosen].tolist(), strict=True))

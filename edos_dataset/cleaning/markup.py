@@ -1,15 +1,21 @@
-"""What a text carries that nobody speaks: tags, entities, invisible characters, and the slips of optical character recognition."""
+"""What a text carries that nobody speaks: tags, entities, invisible characters, and the slips of optical character
+recognition.
+"""
 
 import html
 import re
 
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|\w+);")
-_DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}.*?(?:\{[^{}]*\\p0[^{}]*\}|$)")  # ASS vector shapes, whose text is coordinates
+_DRAWING = re.compile(
+    r"\{[^{}]*\\p[1-9][^{}]*\}.*?(?:\{[^{}]*\\p0[^{}]*\}|$)"
+)  # ASS vector shapes, whose text is coordinates
 _OVERRIDE = re.compile(r"\{[^{}]*\}")
 _ESCAPE = re.compile(r"\\[Nnh]")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^<>]+)>")  # WebVTT names the speaker in a tag
 _TAG = re.compile(r"<[/!]?\s?[A-Za-z][^<>]*>|<[\d:.]+>|</?(?:i|b|u|s|font|sync)\b[^<>]*$", re.IGNORECASE)
-_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\x00-\x08\x0e-\x1f\x7f]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\x00-\x08\x0e-\x1f\x7f]"
+)
 _TWO_APOSTROPHES = re.compile(r"''(?!\w)|(?<!\w)''")
 _SPACES = re.compile(r"\s+")
 
@@ -34,8 +40,8 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 def strip_markup(text: str) -> str:
     """Return a line without tags, overrides, entities and invisible characters, its spaces collapsed.
 
-    Entities are resolved twice, because files pass through programs that escape them again. A WebVTT voice tag becomes "NAME:", two
-    apostrophes a quotation mark.
+    Entities are resolved twice, because files pass through programs that escape them again. A WebVTT voice tag becomes
+    "NAME:", two apostrophes a quotation mark.
     """
     if "&" in text:
         text = html.unescape(_ENTITY.sub(lambda entity: html.unescape(entity.group()), text))
@@ -51,9 +57,11 @@ def strip_markup(text: str) -> str:
 
 
 def repair_letters(text: str) -> str:
-    """Return an English line with l, I and 1 put right where they were confused, and with a capital I: "l'm", "lt", "wiII", "so do i".
+    """Return an English line with l, I and 1 put right where they were confused, and with a capital I: "l'm", "lt",
+    "wiII", "so do i".
 
-    Only where the result is the pronoun or one of the common words that this module lists; "Al", "Ill" and "McIntyre" stay as they are.
+    Only where the result is the pronoun or one of the common words that this module lists; "Al", "Ill" and "McIntyre"
+    stay as they are.
     """
     if "l" in text:
         text = _NUMERAL.sub(lambda numeral: "I" * len(numeral.group()), _LETTER_L.sub("I", text))

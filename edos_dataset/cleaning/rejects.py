@@ -5,14 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.schema import REASON, unnest
+from edos_dataset.arrays import unnest
+from edos_dataset.schema import REASON
 
 
 def part(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]) -> pa.Table:
-    """Give every row one output row for what stays in a list column, and one for each reason for which something leaves.
+    """Give every row one output row for what stays in a list column, and one for each reason for which something
+    leaves.
 
-    The rows come in the order of the input, what stays before what leaves, the reasons as they are listed; so the output of a table does not depend on
-    the batches in which it came. A row without members gives no row.
+    The rows come in the order of the input, what stays before what leaves, the reasons as they are listed; so the
+    output of a table does not depend on the batches in which it came. A row without members gives no row.
 
     Args:
         table: any table with the list column.
@@ -34,4 +36,6 @@ def part(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]
     row, code = np.divmod(keys[starts], len(reasons) + 1)
     taken = table.take(pa.array(row))
     names = pa.array([None, *reasons], pa.string()).take(pa.array(code))
-    return taken.set_column(taken.column_names.index(column), table.schema.field(column), members).append_column(REASON, names)
+    return taken.set_column(taken.column_names.index(column), table.schema.field(column), members).append_column(
+        REASON, names
+    )

@@ -1,4 +1,6 @@
-"""The papers' cleaning rules for turns (EDOS, Section 3; Xie & Pu, Appendix A), and how a dialogue is cut where a turn goes."""
+"""The papers' cleaning rules for turns (EDOS, Section 3; Xie & Pu, Appendix A), and how a dialogue is cut where a turn
+goes.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.captions import split_speaker
 from edos_dataset.cleaning.rejects import part
-from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import TURN, flags, unnest
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.schema import TURN
 
 AFTER_REMOVED = "after_removed_turn"
 SINGLE = "single_turn"
@@ -43,8 +46,9 @@ _NO_LETTER = r"[^\p{L}\p{M} ]"
 def tokenize(text: str) -> list[str]:
     """Return the words and punctuation marks of a text.
 
-    A word keeps its inner apostrophes and hyphens ("don't", "ice-cream"); marks that stand together are one token ("...", "?!"). Punctuation counts, because
-    only so do the papers' figures come out: the utterances of EmpatheticDialogues that they measure at 16.07 tokens have 13.5 words, or 15.3 such tokens.
+    A word keeps its inner apostrophes and hyphens ("don't", "ice-cream"); marks that stand together are one token
+    ("...", "?!"). Punctuation counts, because only so do the papers' figures come out: the utterances of
+    EmpatheticDialogues that they measure at 16.07 tokens have 13.5 words, or 15.3 such tokens.
     """
     return _TOKEN.findall(text)
 
@@ -61,10 +65,13 @@ def normalise(text: str) -> str:
     return _NOT_WORD.sub(" ", text.casefold()).strip()
 
 
-def cut_turns(table: pa.Table, reasons: Sequence[str | None] | pa.Array | None = None, of_dialogues: Sequence[str] = ()) -> pa.Table:
+def cut_turns(
+    table: pa.Table, reasons: Sequence[str | None] | pa.Array | None = None, of_dialogues: Sequence[str] = ()
+) -> pa.Table:
     """End each dialogue before its first rejected turn.
 
-    The rejected turn leaves for its reason and what follows it as "after_removed_turn"; a dialogue that is left with one turn leaves as "single_turn".
+    The rejected turn leaves for its reason and what follows it as "after_removed_turn"; a dialogue that is left with
+    one turn leaves as "single_turn".
 
     Args:
         table: dialogues.
@@ -98,9 +105,10 @@ def cut_turns(table: pa.Table, reasons: Sequence[str | None] | pa.Array | None =
 class CleanTurns(Stage):
     """Apply the papers' rules to each turn; the first turn that breaks one ends its dialogue.
 
-    Spaces are collapsed, and an opening "..." (a sentence that goes on) and "NAME:" are taken off, before the rules are tried. Lengths count words and
-    punctuation (see `tokenize`), repetition counts words alone: commas and full stops come back in every good long turn. With them a third more turns would
-    leave, among them every eighth of 30 to 60 tokens, of which hardly any is repetitive.
+    Spaces are collapsed, and an opening "..." (a sentence that goes on) and "NAME:" are taken off, before the rules are
+    tried. Lengths count words and punctuation (see `tokenize`), repetition counts words alone: commas and full stops
+    come back in every good long turn. With them a third more turns would leave, among them every eighth of 30 to 60
+    tokens, of which hardly any is repetitive.
 
     Args:
         unit_of_length: what `min_length` and `max_length` count: tokens (Xie & Pu) or characters (EDOS).
@@ -126,7 +134,9 @@ class CleanTurns(Stage):
         if self.unit_of_length not in ("tokens", "characters"):
             raise ValueError(f"unit_of_length is {self.unit_of_length!r}; give 'tokens' or 'characters'")
         if not 0 <= self.min_length <= self.max_length:
-            raise ValueError(f"min_length {self.min_length} and max_length {self.max_length}: give 0 <= min_length <= max_length")
+            raise ValueError(
+                f"min_length {self.min_length} and max_length {self.max_length}: give 0 <= min_length <= max_length"
+            )
         for parameter in ("min_letters", "min_distinct"):
             if not 0 <= getattr(self, parameter) <= 1:
                 raise ValueError(f"{parameter} is {getattr(self, parameter)}, but a share lies between 0 and 1")
@@ -136,10 +146,13 @@ class CleanTurns(Stage):
         turns, offsets = unnest(table, "turns")
         texts = _drop_names(_tidy(turns.field("text")), table["language"].to_pylist(), offsets)
         broken = self._broken(texts, offsets, _documentaries(table, offsets))
-        # Of the rules that a turn breaks the first counts: argmax finds it, and a last row that is always true stands for none.
+        # Of the rules that a turn breaks the first counts: argmax finds it, and a last row that is always true stands
+        # for none.
         code = np.argmax(np.vstack([*(broken[rule] for rule in RULES), np.ones(len(texts), bool)]), axis=0)
         fields = [texts if field.name == "text" else turns.field(field.name) for field in TURN]
-        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(TURN)))
+        lists = pa.ListArray.from_arrays(
+            pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(TURN))
+        )
         tidy = table.set_column(table.column_names.index("turns"), table.schema.field("turns"), lists)
         return cut_turns(tidy, pa.array([*RULES, None], pa.string()).take(pa.array(code)), of_dialogues=["documentary"])
 
@@ -175,7 +188,10 @@ def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.
     places = np.flatnonzero(flags(pc.match_substring_regex(texts, _MAY_NAME_SPEAKER)))
     rows = np.searchsorted(offsets, places, side="right") - 1
     english = [(languages[row] or "en")[:2].lower() == "en" for row in rows.tolist()]
-    spoken = [split_speaker(texts[place].as_py(), flag)[0] or texts[place].as_py() for place, flag in zip(places.tolist(), english, strict=True)]
+    spoken = [
+        split_speaker(texts[place].as_py(), flag)[0] or texts[place].as_py()
+        for place, flag in zip(places.tolist(), english, strict=True)
+    ]
     chosen = np.zeros(len(texts), bool)
     chosen[places] = True
     return pc.replace_with_mask(texts, pa.array(chosen), pa.array(spoken, pa.string()))
@@ -183,7 +199,9 @@ def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.
 
 def _documentaries(table: pa.Table, offsets: np.ndarray) -> np.ndarray:
     genres = [source["genres"] or () for source in table["source"].to_pylist()]
-    rows = np.fromiter((any(genre.strip().casefold() == "documentary" for genre in row) for row in genres), bool, len(genres))
+    rows = np.fromiter(
+        (any(genre.strip().casefold() == "documentary" for genre in row) for row in genres), bool, len(genres)
+    )
     return np.repeat(rows, np.diff(offsets))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
-from edos_dataset.crowd.splits import Floats, Ints
 from edos_dataset.labels import LABELS
 
 Method = Literal["majority", "dawid-skene", "mace"]
@@ -45,12 +45,13 @@ def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def categorise(answers: Answers, outside: Outside = "own") -> tuple[Ints, list[str]]:
-    """Return the category of each answer, [answers], and the categories' names; the first 41 are the labels, in their order.
+    """Return the category of each answer, [answers], and the categories' names; the first 41 are the labels, in their
+    order.
 
     Args:
         answers: the table.
-        outside: what an answer that is none of the 41 is: "own", a category for each normalised text; "other", one category for all; "missing", no answer,
-            which has the category MISSING.
+        outside: what an answer that is none of the 41 is: "own", a category for each normalised text; "other", one
+            category for all; "missing", no answer, which has the category MISSING.
     """
     check_choice("outside", outside, OUTSIDE)
     names = {name: label for label, name in enumerate(LABELS)}
@@ -71,21 +72,26 @@ def count_answers(answers: Answers, outside: Outside = "own") -> Ints:
 
 
 def tally(answers: Answers, categories: Ints, size: int) -> Ints:
-    """Return how many answers each task has in each of `size` categories, [tasks, size]; `categories` [answers] has that of each, or MISSING."""
+    """Return how many answers each task has in each of `size` categories, [tasks, size]; `categories` [answers] has
+    that of each, or MISSING.
+    """
     there = categories != MISSING
     cells = np.array(answers.task, dtype=np.int64)[there] * size + categories[there]
     return np.bincount(cells, minlength=len(answers.tasks) * size).reshape(-1, size).astype(np.int64)
 
 
 def winners(counts: Ints, least_votes: int = 2) -> Ints:
-    """Return the category that has the most answers, alone, and at least `least_votes`, [tasks]; MISSING where none has."""
+    """Return the category that has the most answers, alone, and at least `least_votes`, [tasks]; MISSING where none
+    has.
+    """
     most = counts.max(axis=1)
     alone = (counts == most[:, None]).sum(axis=1) == 1
     return np.where(alone & (most >= least_votes), counts.argmax(axis=1), MISSING)
 
 
 def pool_texts(answers: Answers) -> Answers:
-    """Return the answers with tasks of equal words made one, called after the first: people answered the same question, whoever asked it again.
+    """Return the answers with tasks of equal words made one, called after the first: people answered the same question,
+    whoever asked it again.
 
     In a task the same worker may then come more than once. Memory: as the answers.
     """
@@ -109,16 +115,21 @@ def pool_texts(answers: Answers) -> Answers:
     )
 
 
-def aggregate(answers: Answers, method: Method = "majority", ties: Ties = "abstain", least_votes: int = 2, seed: int = 0) -> Labels:
+def aggregate(
+    answers: Answers, method: Method = "majority", ties: Ties = "abstain", least_votes: int = 2, seed: int = 0
+) -> Labels:
     """Return one label a task.
 
-    An answer that is none of the 41 votes like any other, so that it can win or break a majority; then the task has no label. The models leave it out.
+    An answer that is none of the 41 votes like any other, so that it can win or break a majority; then the task has no
+    label. The models leave it out.
 
     Args:
         answers: the table; `pool_texts` makes equal texts one task.
-        method: "majority"; "dawid-skene" (Dawid & Skene, 1979) or "mace" (Hovy et al., 2013), by crowd-kit, which weigh workers by how they agree.
-        ties: what happens where no category wins, or two labels are equally probable: "abstain", no label; "first", the answer among the best that came
-            first; "random", one of them drawn by `seed`; "soft", no label, but `make_seed` keeps the task for its soft label.
+        method: "majority"; "dawid-skene" (Dawid & Skene, 1979) or "mace" (Hovy et al., 2013), by crowd-kit, which weigh
+            workers by how they agree.
+        ties: what happens where no category wins, or two labels are equally probable: "abstain", no label; "first", the
+            answer among the best that came first; "random", one of them drawn by `seed`; "soft", no label, but
+            `make_seed` keeps the task for its soft label.
         least_votes: answers that a majority needs.
         seed: of the drawing, and of MACE's starts.
 
@@ -141,11 +152,19 @@ def aggregate(answers: Answers, method: Method = "majority", ties: Ties = "absta
         labels = np.where(best.sum(axis=1) == 1, best.argmax(axis=1), MISSING)
         open_tasks = np.flatnonzero(labels == MISSING)
     if ties in ("first", "random"):
-        _settle(labels, best[:, : len(LABELS)], open_tasks, answers, np.random.default_rng(seed) if ties == "random" else None)
+        _settle(
+            labels,
+            best[:, : len(LABELS)],
+            open_tasks,
+            answers,
+            np.random.default_rng(seed) if ties == "random" else None,
+        )
     return Labels(labels, soft)
 
 
-def _settle(labels: Ints, best: npt.NDArray[np.bool_], open_tasks: Ints, answers: Answers, generator: np.random.Generator | None) -> None:
+def _settle(
+    labels: Ints, best: npt.NDArray[np.bool_], open_tasks: Ints, answers: Answers, generator: np.random.Generator | None
+) -> None:
     """Give each of some tasks one of its best labels, drawn by the generator, or the one that was answered first."""
     given: dict[int, list[int]] = {}
     for task, label in zip(answers.task, answers.label.tolist(), strict=True):
@@ -168,10 +187,14 @@ def _fitted(answers: Answers, method: Method, seed: int) -> Floats:
     try:
         from crowdkit.aggregation import MACE, DawidSkene
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f'the method {method!r} needs crowd-kit: pip install "edos-dataset[crowd]"') from error
+        raise ModuleNotFoundError(
+            f'the method {method!r} needs crowd-kit: pip install "edos-dataset[crowd]"'
+        ) from error
     labels = answers.label
     there = np.flatnonzero(labels != MISSING)
-    table = pa.table({"task": np.array(answers.task)[there], "worker": np.array(answers.worker)[there], "label": labels[there]}).to_pandas()
+    table = pa.table(
+        {"task": np.array(answers.task)[there], "worker": np.array(answers.worker)[there], "label": labels[there]}
+    ).to_pandas()
     model: Any = DawidSkene(n_iter=100) if method == "dawid-skene" else MACE(random_state=seed)
     with _same_generator():
         found = model.fit_predict_proba(table)

@@ -1,7 +1,8 @@
-"""How far people agree on labels: Fleiss' kappa, Krippendorff's alpha, raw agreement, each with an interval, over all labels and for each.
+"""How far people agree on labels: Fleiss' kappa, Krippendorff's alpha, raw agreement, each with an interval, over all
+labels and for each.
 
-Throughout, `counts` is int64 [tasks, categories]: how many answers a task has in a category. Tasks may have different numbers of answers; those with fewer
-than two say nothing of agreement and are left out.
+Throughout, `counts` is int64 [tasks, categories]: how many answers a task has in a category. Tasks may have different
+numbers of answers; those with fewer than two say nothing of agreement and are left out.
 """
 
 from collections import Counter
@@ -10,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import Outside, count_answers, tally, winners
 from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
-from edos_dataset.crowd.splits import Ints
-from edos_dataset.labeling.metrics import RESAMPLES, Array, interval, resampled
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import RESAMPLES, Array, interval, resampled
 
 MEASURES = ("agreed_share", "pairwise_agreement", "fleiss_kappa", "krippendorff_alpha")
 
 
 def fleiss_kappa(counts: Ints) -> float:
-    """Return Fleiss' kappa (Fleiss, 1971), at most 1; 0 is the agreement of chance, and NaN comes where only one category was used.
+    """Return Fleiss' kappa (Fleiss, 1971), at most 1; 0 is the agreement of chance, and NaN comes where only one
+    category was used.
 
-    With different numbers of answers: the agreement is the mean over the tasks of the share of their pairs that agree, and a category's share is that of all
-    answers together. With equal numbers this is Fleiss' own formula.
+    With different numbers of answers: the agreement is the mean over the tasks of the share of their pairs that agree,
+    and a category's share is that of all answers together. With equal numbers this is Fleiss' own formula.
 
     Raises:
         ValueError: no task has two answers.
@@ -33,12 +35,16 @@ def fleiss_kappa(counts: Ints) -> float:
 
 
 def krippendorff_alpha(counts: Ints) -> float:
-    """Return Krippendorff's alpha for nominal data (Krippendorff, 2011), at most 1; NaN where only one category was used. Errors as of `fleiss_kappa`."""
+    """Return Krippendorff's alpha for nominal data (Krippendorff, 2011), at most 1; NaN where only one category was
+    used. Errors as of `fleiss_kappa`.
+    """
     return float(_measures(_sums(counts))["krippendorff_alpha"][0])
 
 
 def pairwise_agreement(counts: Ints) -> float:
-    """Return the share of pairs of answers to a task that agree, 0 to 1, as a mean over the tasks. Errors as of `fleiss_kappa`."""
+    """Return the share of pairs of answers to a task that agree, 0 to 1, as a mean over the tasks. Errors as of
+    `fleiss_kappa`.
+    """
     return float(_measures(_sums(counts))["pairwise_agreement"][0])
 
 
@@ -50,7 +56,8 @@ def _sums(counts: Ints) -> Array:
 def _columns(counts: Ints) -> Array:
     """Return what each task adds to the measures, [tasks with two answers or more, 3 + categories].
 
-    One; the share of its pairs that agree; its pairs that disagree, each weighed by 1 / (answers - 1), twice; its answers in each category.
+    One; the share of its pairs that agree; its pairs that disagree, each weighed by 1 / (answers - 1), twice; its
+    answers in each category.
     """
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
@@ -77,7 +84,8 @@ def _measures(sums: Array) -> dict[str, Array]:
 def _label_columns(counts: Ints) -> Array:
     """Return what each task adds to each label's measures, [tasks, 3 + 3 * 41], the answers of the task first.
 
-    For a label against all others: the share of pairs that agree; the answers that give it; those of another person beside them, on average.
+    For a label against all others: the share of pairs that agree; the answers that give it; those of another person
+    beside them, on average.
     """
     counts = counts[counts.sum(axis=1) >= 2]
     total, own = counts.sum(axis=1)[:, None], counts[:, : len(LABELS)]
@@ -101,21 +109,25 @@ def _label_measures(sums: Array) -> dict[str, Array]:
 
 
 def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
-    """Return what `edos crowd agreement --json` prints; figures have 4 digits, intervals are 95 % percentile intervals of the bootstrap over tasks.
+    """Return what `edos crowd agreement --json` prints; figures have 4 digits, intervals are 95 % percentile intervals
+    of the bootstrap over tasks.
 
     Args:
         answers: the table.
-        outside: what an answer that is none of the 41 is for the measures, as in `categorise`. "own", a category for each text, is how the authors' 0.457 for
-            their whole file comes about.
+        outside: what an answer that is none of the 41 is for the measures, as in `categorise`. "own", a category for
+            each text, is how the authors' 0.457 for their whole file comes about.
         resamples: draws of the bootstrap.
         seed: of the bootstrap.
 
     Returns:
-        `rows` (tasks) and `rows_measured` (with two answers or more), `answers`, `agreed` (tasks with a category that has the most answers, alone, and at
-        least two) and `agreed_share`, `pairwise_agreement`, `fleiss_kappa`, `krippendorff_alpha`, each but the counts with its `..._interval`;
-        `per_label`: label → `answers`, `agreed`, `agreement` (how often another person says so too), `fleiss_kappa` (the label against all others), with
-        intervals; `outside`: answers that are none of the 41, with counts; `mapped`: typed answers that were taken for a label, other than by its name;
-        `repeated_texts`; `stated`, where the file names agreed labels itself; `left_out`; `rule`.
+        `rows` (tasks) and `rows_measured` (with two answers or more), `answers`, `agreed` (tasks with a category that
+        has the most answers, alone, and at least two) and `agreed_share`, `pairwise_agreement`, `fleiss_kappa`,
+        `krippendorff_alpha`, each but the counts with its `..._interval`;
+        `per_label`: label → `answers`, `agreed`, `agreement` (how often another person says so too), `fleiss_kappa`
+            (the label against all others), with
+        intervals; `outside`: answers that are none of the 41, with counts; `mapped`: typed answers that were taken for
+        a label, other than by its name; `repeated_texts`; `stated`, where the file names agreed labels itself;
+        `left_out`; `rule`.
     """
     counts = count_answers(answers, outside)
     won = winners(counts)
@@ -123,7 +135,10 @@ def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPL
     columns = np.column_stack([_columns(counts), won[enough] != MISSING])
     drawn = resampled(columns, np.arange(len(columns)), resamples, seed)
     found, spread = _measures(columns.sum(axis=0, keepdims=True)[:, :-1]), _measures(drawn[:, :-1])
-    found["agreed_share"], spread["agreed_share"] = (won != MISSING).mean(keepdims=True), drawn[:, -1] / drawn[:, 0] * enough.mean()
+    found["agreed_share"], spread["agreed_share"] = (
+        (won != MISSING).mean(keepdims=True),
+        drawn[:, -1] / drawn[:, 0] * enough.mean(),
+    )
     report: dict[str, Any] = {
         "rows": len(answers.tasks),
         "rows_measured": int(enough.sum()),
@@ -134,7 +149,9 @@ def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPL
         report |= {name: _rounded(found[name][0]), f"{name}_interval": interval(spread[name])}
     return report | {
         "per_label": _per_label(counts, won, resamples, seed),
-        "outside": dict(Counter(read.text for read in map(read_answer, answers.given) if read.way == "outside").most_common()),
+        "outside": dict(
+            Counter(read.text for read in map(read_answer, answers.given) if read.way == "outside").most_common()
+        ),
         "mapped": _mapped(answers),
         "repeated_texts": repeated_texts(answers, won),
         **({"stated": _stated(answers)} if answers.stated else {}),
@@ -158,11 +175,15 @@ def _per_label(counts: Ints, won: Ints, resamples: int, seed: int) -> dict[str, 
 
 def _mapped(answers: Answers) -> dict[str, dict[str, Any]]:
     reads = Counter(read for read in map(read_answer, answers.given) if read.way in ("form", "spelling"))
-    return {read.text: {"label": LABELS[read.label], "by": read.way, "answers": count} for read, count in reads.most_common()}
+    return {
+        read.text: {"label": LABELS[read.label], "by": read.way, "answers": count}
+        for read, count in reads.most_common()
+    }
 
 
 def repeated_texts(answers: Answers, won: Ints) -> dict[str, int]:
-    """Count texts that come in several tasks: how many `texts`, in how many `tasks`, and how many texts have `conflicting` agreed labels.
+    """Count texts that come in several tasks: how many `texts`, in how many `tasks`, and how many texts have
+    `conflicting` agreed labels.
 
     Args:
         answers: the table.
@@ -172,18 +193,26 @@ def repeated_texts(answers: Answers, won: Ints) -> dict[str, int]:
     for key, winner in zip(answers.keys, won.tolist(), strict=True):
         labels.setdefault(key, []).append(winner)
     repeated = [own for own in labels.values() if len(own) > 1]
-    return {"texts": len(repeated), "tasks": sum(map(len, repeated)), "conflicting": sum(len(set(own) - {MISSING}) > 1 for own in repeated)}
+    return {
+        "texts": len(repeated),
+        "tasks": sum(map(len, repeated)),
+        "conflicting": sum(len(set(own) - {MISSING}) > 1 for own in repeated),
+    }
 
 
 def _stated(answers: Answers) -> dict[str, int]:
-    """Compare the file's own agreed labels with the majority of the answers, both as they stand in the file and normalised."""
+    """Compare the file's own agreed labels with the majority of the answers, both as they stand in the file and
+    normalised.
+    """
     as_given = _majorities(answers, answers.given)
     normalised = _majorities(answers, list(map(_key, answers.given)))
     stated = [answer if read_answer(answer).text else "" for answer in answers.stated]
     return {
         "agreed": sum(map(bool, stated)),
         "other_than_majority_as_given": sum(mine != theirs for mine, theirs in zip(as_given, stated, strict=True)),
-        "other_than_majority_normalised": sum(mine != _key(theirs) for mine, theirs in zip(normalised, stated, strict=True)),
+        "other_than_majority_normalised": sum(
+            mine != _key(theirs) for mine, theirs in zip(normalised, stated, strict=True)
+        ),
     }
 
 

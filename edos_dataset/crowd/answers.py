@@ -1,4 +1,6 @@
-"""People's answers as one table `task, worker, label`, from the authors' file, Amazon Mechanical Turk's result files, and JSON lines."""
+"""People's answers as one table `task, worker, label`, from the authors' file, Amazon Mechanical Turk's result files,
+and JSON lines.
+"""
 
 import csv
 import json
@@ -10,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from edos_dataset.arrays import Ints
 from edos_dataset.crowd.names import read_answer
-from edos_dataset.crowd.splits import Ints, plain_text, split_turns
+from edos_dataset.crowd.splits import plain_text, split_turns
 
 AGREED = "Agreed emotion (2/3 vote)"
 _EDOS, _MTURK, _PLAIN = ("DialogID", "Dialog", "Worker 1 answer"), ("HITId", "WorkerId"), ("task", "worker", "label")
@@ -21,7 +24,8 @@ _EDOS, _MTURK, _PLAIN = ("DialogID", "Dialog", "Worker 1 answer"), ("HITId", "Wo
 class MTurkColumns:
     """Which columns of a result file of Amazon Mechanical Turk hold what.
 
-    A HIT may bundle tasks: `{n}` stands for their numbers, or for nothing. Columns of no pattern, such as those of quiz questions, are passed over.
+    A HIT may bundle tasks: `{n}` stands for their numbers, or for nothing. Columns of no pattern, such as those of quiz
+    questions, are passed over.
 
     Attributes:
         answer: what was picked.
@@ -45,7 +49,10 @@ class MTurkColumns:
         for setting in settings:
             name, equals, column = setting.partition("=")
             if not equals or name not in known or not column:
-                raise ValueError(f"column setting {setting!r}: expected NAME=COLUMN with a NAME of {', '.join(known)}, such as answer=Answer.emotion{{n}}")
+                raise ValueError(
+                    f"column setting {setting!r}: expected NAME=COLUMN with a NAME of {', '.join(known)}, such as "
+                    f"answer=Answer.emotion{{n}}"
+                )
             known[name] = column
         return MTurkColumns(**known)
 
@@ -58,7 +65,8 @@ class Answers:
         tasks: [tasks] their names, all different.
         names: [tasks] of the dialogue that each shows; tasks of one dialogue belong together in splits.
         dialogues: [tasks] the turns shown, oldest first, the last one to be labelled; empty where the file has no text.
-        stated: [tasks] the label that the file itself calls agreed, "" where it gives none; empty where it has no such column.
+        stated: [tasks] the label that the file itself calls agreed, "" where it gives none; empty where it has no such
+            column.
         task: [answers] index of the task.
         worker: [answers].
         given: [answers] the answer as it stands in the file; blank ones are not in the table.
@@ -87,8 +95,13 @@ class Answers:
 
     @property
     def keys(self) -> list[str]:
-        """[tasks] the words of the whole dialogue, by which equal texts are found; the task's name where it has no text."""
-        return ["text " + plain_text(" ".join(turns)) if turns else "task " + task for task, turns in zip(self.tasks, self.dialogues, strict=True)]
+        """[tasks] the words of the whole dialogue, by which equal texts are found; the task's name where it has no
+        text.
+        """
+        return [
+            "text " + plain_text(" ".join(turns)) if turns else "task " + task
+            for task, turns in zip(self.tasks, self.dialogues, strict=True)
+        ]
 
     def add_task(self, task: str, turns: list[str], name: str = "") -> int:
         """Return the index of a task, which is added if it is new; one without a text takes the text that comes later.
@@ -105,7 +118,8 @@ class Answers:
         self.dialogues[row] = self.dialogues[row] or turns
         if turns and turns != self.dialogues[row]:
             raise ValueError(
-                f"task {task!r} comes with two texts, first {self.dialogues[row][-1][:40]!r}, then {turns[-1][:40]!r}; give the tasks different names"
+                f"task {task!r} comes with two texts, first {self.dialogues[row][-1][:40]!r}, then {turns[-1][:40]!r}; "
+                "give the tasks different names"
             )
         return row
 
@@ -129,14 +143,18 @@ class Answers:
 def read_answers(path: Path, columns: MTurkColumns | None = None) -> Answers:
     """Read answers; the form of the file is known by its columns.
 
-    - The EDOS authors' CSV, `DialogID, Dialog, Worker 1 answer, Worker 2 answer, ...`. The workers are anonymous, so they are called "1", "2", "3" by column.
-      A column is no person: it holds many people's answers, so models of workers (Dawid–Skene, MACE) learn nothing of persons from it, only of columns.
-      A DialogID that comes again is a task of its own, called `ID#2`.
-    - A result CSV of Amazon Mechanical Turk, `HITId, WorkerId, Answer.…, Input.…`, read by `columns`. Rejected assignments are left out.
-    - A CSV with the columns `task, worker, label`, or lines of JSON with these keys; `turns`, a list of texts, and `dialogue_id` may stand beside.
+    - The EDOS authors' CSV, `DialogID, Dialog, Worker 1 answer, Worker 2 answer, ...`. The workers are anonymous, so
+      they are called "1", "2", "3" by column. A column is no person: it holds many people's answers, so models of
+      workers (Dawid–Skene, MACE) learn nothing of persons from it, only of columns. A DialogID that comes again is a
+      task of its own, called `ID#2`.
+    - A result CSV of Amazon Mechanical Turk, `HITId, WorkerId, Answer.…, Input.…`, read by `columns`. Rejected
+      assignments are left out.
+    - A CSV with the columns `task, worker, label`, or lines of JSON with these keys; `turns`, a list of texts, and
+      `dialogue_id` may stand beside.
 
     Raises:
-        ValueError: the file is none of these, a row is broken, or there are no answers; the message names file, line and value.
+        ValueError: the file is none of these, a row is broken, or there are no answers; the message names file, line
+            and value.
     """
     answers = Answers()
     if path.suffix in (".jsonl", ".json", ".ndjson"):
@@ -152,7 +170,9 @@ def read_answers(path: Path, columns: MTurkColumns | None = None) -> Answers:
             _read_objects(rows, answers, path)
         else:
             forms = "; ".join(", ".join(form) for form in (_EDOS, _MTURK, _PLAIN))
-            raise ValueError(f"{path} has the columns {', '.join(header) or 'none'}: expected those of one of these forms: {forms}")
+            raise ValueError(
+                f"{path} has the columns {', '.join(header) or 'none'}: expected those of one of these forms: {forms}"
+            )
     if not answers.task:
         raise ValueError(f"{path} holds no answers")
     return answers
@@ -166,7 +186,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield 1, {name: name for name in reader.fieldnames or []}
             for row in reader:
                 if None in row:
-                    raise ValueError(f"{path}, line {reader.line_num}: the row has more values than the header has names; put texts with commas in quotes")
+                    raise ValueError(
+                        f"{path}, line {reader.line_num}: the row has more values than the header has names; put texts "
+                        "with commas in quotes"
+                    )
                 yield reader.line_num, row
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no CSV file in UTF-8: {error}") from error
@@ -183,7 +206,9 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: no JSON ({error}); mend or remove the line") from error
             if not isinstance(row, dict):
-                raise ValueError(f'{path}, line {number}: expected {{"task": ..., "worker": ..., "label": ...}}, got {str(row)[:60]}')
+                raise ValueError(
+                    f'{path}, line {number}: expected {{"task": ..., "worker": ..., "label": ...}}, got {str(row)[:60]}'
+                )
             yield number, row
 
 
@@ -191,11 +216,16 @@ def _read_objects(rows: Iterator[tuple[int, dict[str, Any]]], answers: Answers, 
     for number, row in rows:
         values = [row.get(key) for key in _PLAIN]
         if not all(isinstance(value, str | int) for value in values[:2]) or not isinstance(values[2], str | None):
-            raise ValueError(f"{path}, line {number}: needs task, worker (texts or numbers) and label (a text), got {str(row)[:80]}; mend or remove the line")
+            raise ValueError(
+                f"{path}, line {number}: needs task, worker (texts or numbers) and label (a text), got "
+                f"{str(row)[:80]}; mend or remove the line"
+            )
         turns = row.get("turns") or []
         turns = turns.splitlines() if isinstance(turns, str) else turns
         if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
-            raise ValueError(f"{path}, line {number}: turns must be a list of texts, got {str(turns)[:60]}; mend or remove the line")
+            raise ValueError(
+                f"{path}, line {number}: turns must be a list of texts, got {str(turns)[:60]}; mend or remove the line"
+            )
         try:
             task = answers.add_task(str(values[0]), turns, str(row.get("dialogue_id") or ""))
         except ValueError as error:
@@ -216,22 +246,32 @@ def _read_edos(rows: Iterator[tuple[int, dict[str, Any]]], answers: Answers) -> 
                 answers.add(task, match[1], given)
 
 
-def _read_mturk(rows: Iterator[tuple[int, dict[str, Any]]], answers: Answers, header: list[str], columns: MTurkColumns, path: Path) -> None:
+def _read_mturk(
+    rows: Iterator[tuple[int, dict[str, Any]]], answers: Answers, header: list[str], columns: MTurkColumns, path: Path
+) -> None:
     pattern = re.compile(re.escape(columns.answer).replace(r"\{n\}", r"(\w*)"))
     found = [match for column in header if (match := pattern.fullmatch(column))]
     numbers = [match[1] if pattern.groups else "" for match in found]
     if not numbers:
         there = ", ".join(column for column in header if column.startswith("Answer.")) or "none"
-        raise ValueError(f"{path} has no column {columns.answer}; its answers are {there}: name it with --column answer=COLUMN, {{n}} for a task's number")
+        raise ValueError(
+            f"{path} has no column {columns.answer}; its answers are {there}: name it with --column answer=COLUMN, "
+            f"{{n}} for a task's number"
+        )
     for line, row in rows:
         if row.get("AssignmentStatus", "").lower() == "rejected":
             answers.leave_out("rejected assignment")
             continue
         for number in numbers:
-            of = {entry.name: row.get(getattr(columns, entry.name).replace("{n}", number), "") for entry in fields(columns)}
+            of = {
+                entry.name: row.get(getattr(columns, entry.name).replace("{n}", number), "")
+                for entry in fields(columns)
+            }
             name = of["task"] or row["HITId"] + (f"#{number}" if number else "")
             try:
                 task = answers.add_task(name, split_turns(of["dialogue"]))
             except ValueError as error:
                 raise ValueError(f"{path}, line {line}: {error}") from error
-            answers.add(task, row["WorkerId"], of["typed"] if of["answer"].strip().lower() in ("", "other") else of["answer"])
+            answers.add(
+                task, row["WorkerId"], of["typed"] if of["answer"].strip().lower() in ("", "other") else of["answer"]
+            )

@@ -25,7 +25,8 @@ class Answer(NamedTuple):
 
     Attributes:
         label: id of the label, 0 to 40, or MISSING.
-        text: the answer in lower case, without " (Other)", outer punctuation and extra blanks; "" where nothing was answered.
+        text: the answer in lower case, without " (Other)", outer punctuation and extra blanks; "" where nothing was
+            answered.
         way: how the label was found: by its name, by a form of `spellings.yaml`, by a spelling one edit away, or not.
     """
 
@@ -38,15 +39,20 @@ class Answer(NamedTuple):
 def read_answer(given: str) -> Answer:
     """Return what an answer means; a blank one and "-" have the text "".
 
-    Apart from names and written-out forms, a text is a label's only if it begins with the same letter, the name has at least 5 letters, and one letter more,
-    less or other, or two neighbours swapped, make the name out of it. An answer that names two labels is outside.
+    Apart from names and written-out forms, a text is a label's only if it begins with the same letter, the name has at
+    least 5 letters, and one letter more, less or other, or two neighbours swapped, make the name out of it. An answer
+    that names two labels is outside.
     """
     text = re.sub(r"^\W+|\W+$", "", " ".join(TYPED.sub("", given).split()).lower())
     names = _names()
     if text in names:
         label = names[text]
         return Answer(label, text, "exact" if text == LABELS[label] else "form")
-    near = [label for label, name in enumerate(LABELS) if len(name) >= _SHORTEST and text[:1] == name[0] and one_edit(text, name)]
+    near = [
+        label
+        for label, name in enumerate(LABELS)
+        if len(name) >= _SHORTEST and text[:1] == name[0] and one_edit(text, name)
+    ]
     return Answer(near[0], text, "spelling") if len(near) == 1 else Answer(MISSING, text, "outside")
 
 
@@ -54,7 +60,9 @@ def one_edit(one: str, other: str) -> bool:
     """Tell whether a letter more, less or other, or two neighbours swapped, make one text out of another."""
     if one == other:
         return False
-    same = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    same = next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
     a, b = one[same:], other[same:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.rules import normalise, tokenize
-from edos_dataset.inspection import read_manifest
 from edos_dataset.labels import LABELS
-from edos_dataset.schema import SPLITS, unnest
-from edos_dataset.shards import FolderError, read_pieces
+from edos_dataset.publishing.inspection import read_manifest
+from edos_dataset.runs.shards import FolderError, read_pieces
+from edos_dataset.schema import SPLITS
 
 _SPARE = 4  # candidates of a label that are kept before the worst leave, in multiples of those wanted
 
@@ -23,9 +24,10 @@ _SPARE = 4  # candidates of a label that are kept before the worst leave, in mul
 class Readability:
     """A dialogue's readability, `f + weight * d` (Appendix A).
 
-    f = (sum of the frequencies of all tokens) / (alpha + number of tokens): dialogues of rare words, and short ones, have less of it. d = share of distinct
-    words. The paper does not say what a frequency is; here it is a token's share of all tokens of the corpus, so that f is of the size of 0.04 d, and d is a
-    share, from 0 to 1. Tokens are those of `cleaning.rules.tokenize`, in lower case; words are without punctuation, which repeats in every good text.
+    f = (sum of the frequencies of all tokens) / (alpha + number of tokens): dialogues of rare words, and short ones,
+    have less of it. d = share of distinct words. The paper does not say what a frequency is; here it is a token's share
+    of all tokens of the corpus, so that f is of the size of 0.04 d, and d is a share, from 0 to 1. Tokens are those of
+    `cleaning.rules.tokenize`, in lower case; words are without punctuation, which repeats in every good text.
 
     Attributes:
         frequencies: token → share of the corpus, 0 to 1.
@@ -77,38 +79,48 @@ def token_frequencies(run: Path, config: str = "os") -> dict[str, float]:
 
 
 def select_tasks(
-    run: Path, per_label: int = 250, confidence: float = 0.9, config: str | None = None, alpha: float = 87.0, weight: float = 0.04
+    run: Path,
+    per_label: int = 250,
+    confidence: float = 0.9,
+    config: str | None = None,
+    alpha: float = 87.0,
+    weight: float = 0.04,
 ) -> list[dict[str, Any]]:
     """Return the dialogues to give to people: for each label the most readable ones whose last turn surely has it.
 
-    A candidate is a turn whose label has at least the confidence, with its history. Of each dialogue and label the most readable candidate counts, of equal
-    texts the one with the smaller id. Equal scores come by id. The result does not depend on the order of the dialogues. Memory: the distinct tokens, and
-    four times the tasks.
+    A candidate is a turn whose label has at least the confidence, with its history. Of each dialogue and label the most
+    readable candidate counts, of equal texts the one with the smaller id. Equal scores come by id. The result does not
+    depend on the order of the dialogues. Memory: the distinct tokens, and four times the tasks.
 
     Args:
         run: a folder that `edos curate` or `edos label` wrote; words are counted in its config "os" where it has that.
         per_label: tasks a label at most.
         confidence: least confidence of the label, 0 to 1.
-        config: the config whose labels count; by default "edos_initial", which has the weak labels, as in the paper, and "edos" where that is not there.
+        config: the config whose labels count; by default "edos_initial", which has the weak labels, as in the paper,
+            and "edos" where that is not there.
         alpha: as of `Readability`.
         weight: likewise.
 
     Returns:
-        `task` (dialogue id, "@" and the number of its turns), `dialogue_id`, `turns`, `label` (name), `confidence`, `top` (names of the most probable labels),
-        `f`, `d`, `score`; label after label, the most readable first.
+        `task` (dialogue id, "@" and the number of its turns), `dialogue_id`, `turns`, `label` (name), `confidence`,
+        `top` (names of the most probable labels), `f`, `d`, `score`; label after label, the most readable first.
 
     Raises:
         ValueError: a parameter is out of its range.
         FolderError: the folder holds no run with labels.
     """
     if per_label < 1 or not 0 <= confidence <= 1:
-        raise ValueError(f"per_label is {per_label} and confidence {confidence}: give at least 1, and a confidence from 0 to 1")
+        raise ValueError(
+            f"per_label is {per_label} and confidence {confidence}: give at least 1, and a confidence from 0 to 1"
+        )
     there = read_manifest(run)["configs"]
     config = config or next((name for name in _LABELLED if name in there), _LABELLED[0])
     tables = _dialogues(run, config)
     first = next(tables, None)
     if first is None or "label" not in first.schema.field("turns").type.value_type.names:
-        raise FolderError(f"the config {config!r} of {run} has no labels: give a run that `edos curate` made with labels")
+        raise FolderError(
+            f"the config {config!r} of {run} has no labels: give a run that `edos curate` made with labels"
+        )
     readability = Readability(token_frequencies(run, "os" if "os" in there else config), alpha, weight)
     best: list[list[dict[str, Any]]] = [[] for _ in LABELS]
     for table in chain([first], tables):

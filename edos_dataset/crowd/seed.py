@@ -1,4 +1,6 @@
-"""The seed: dialogues with the label that people agreed on, all their answers, and a split without leaks; the config `amt_seed`."""
+"""The seed: dialogues with the label that people agreed on, all their answers, and a split without leaks; the config
+`amt_seed`.
+"""
 
 import json
 from collections import Counter
@@ -10,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import REPEATS, Labels, Method, Repeats, Ties, aggregate, check_choice, pool_texts
 from edos_dataset.crowd.agreement import MEASURES, measure
 from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.seed_card import seed_card
-from edos_dataset.crowd.splits import Ints, link, plain_text, share_out
-from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.crowd.splits import link, plain_text, share_out
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.single import read_single, write_single
+from edos_dataset.runs.shards import FolderError, locked
 from edos_dataset.schema import SPLITS, features, list_of
-from edos_dataset.shards import FolderError, locked
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -35,7 +38,8 @@ class SeedRules:
 
     Attributes:
         method: as of `aggregate`, and so are the next two.
-        ties: likewise; dialogues without a label are left out, except by "soft", where they are in the training part with the label null.
+        ties: likewise; dialogues without a label are left out, except by "soft", where they are in the training part
+            with the label null.
         least_votes: likewise.
         repeats: "pool" makes tasks of equal words one, with all their answers; "own" leaves each to itself.
         model: the encoder by whose embeddings last turns are near.
@@ -64,7 +68,9 @@ class SeedRules:
 
 
 def seed_features() -> "Features":
-    """Return the `datasets.Features` of the config: `turns` as in the config `os`, `label` (of the last turn), `soft_label` and `answers`."""
+    """Return the `datasets.Features` of the config: `turns` as in the config `os`, `label` (of the last turn),
+    `soft_label` and `answers`.
+    """
     from datasets import ClassLabel, Features, Value
 
     label = ClassLabel(names=list(LABELS))
@@ -74,13 +80,16 @@ def seed_features() -> "Features":
             "turns": features("os")["turns"],
             "label": label,
             "soft_label": list_of(Value("float32"), length=len(LABELS)),  # probabilities, by label id
-            "answers": list_of({"worker": Value("string"), "answer": Value("string"), "label": label}),  # the label is null where the answer is none of the 41
+            "answers": list_of(
+                {"worker": Value("string"), "answer": Value("string"), "label": label}
+            ),  # the label is null where the answer is none of the 41
         }
     )
 
 
 def make_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
-    """Write the seed as a folder that `datasets.load_dataset(out, "amt_seed")` loads, with a card, and its counts in `seed.json`.
+    """Write the seed as a folder that `datasets.load_dataset(out, "amt_seed")` loads, with a card, and its counts in
+    `seed.json`.
 
     Args:
         answers: the table; every task needs its text.
@@ -88,8 +97,10 @@ def make_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
         rules: how.
 
     Returns:
-        The counts: `tasks`, `answers`, `texts` (tasks after pooling), `labelled`, `unlabelled`, `splits`, `by_label` (label → dialogues in each split),
-        `groups` and `largest_group` (dialogues that must stay together), `agreement` as `measure` gives it (null without two answers to a task), `rules`.
+        The counts: `tasks`, `answers`, `texts` (tasks after pooling), `labelled`, `unlabelled`, `splits`, `by_label`
+            (label → dialogues in each split),
+        `groups` and `largest_group` (dialogues that must stay together), `agreement` as `measure` gives it (null
+        without two answers to a task), `rules`.
 
     Raises:
         ValueError: a task has no text, or too few have a label for a split.
@@ -99,16 +110,28 @@ def make_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
         raise FolderError(f"{out} holds something else than a seed: give a new or empty folder as --out")
     bare = next((task for task, turns in zip(answers.tasks, answers.dialogues, strict=True) if not turns), None)
     if bare is not None:
-        raise ValueError(f"task {bare!r} has no text, without which no split is free of leaks: give the turns of every task")
+        raise ValueError(
+            f"task {bare!r} has no text, without which no split is free of leaks: give the turns of every task"
+        )
     pooled = pool_texts(answers) if rules.repeats == "pool" else answers
     found = aggregate(pooled, rules.method, rules.ties, rules.least_votes, rules.seed)
     kept = np.flatnonzero(found.soft.any(axis=1) if rules.ties == "soft" else found.labels != MISSING)
     groups, parts = _split(pooled, found.labels, kept, rules)
-    counts = _counts(pooled, found, kept, groups, parts) | {"tasks": len(answers.tasks), "agreement": _agreement(answers), "rules": asdict(rules)}
+    counts = _counts(pooled, found, kept, groups, parts) | {
+        "tasks": len(answers.tasks),
+        "agreement": _agreement(answers),
+        "rules": asdict(rules),
+    }
     if not all(counts["splits"].values()):
-        raise ValueError(f"the {len(kept)} dialogues with a label give the splits {counts['splits']}, and none may be empty: more answers, or other shares")
+        raise ValueError(
+            f"the {len(kept)} dialogues with a label give the splits {counts['splits']}, and none may be empty: more "
+            "answers, or other shares"
+        )
     tables = {split: _table(pooled, found, kept[parts == part]) for part, split in enumerate(SPLITS)}
-    texts = {"seed.json": json.dumps(counts, indent=1, ensure_ascii=False), "README.md": seed_card(CONFIG, seed_features(), counts)}
+    texts = {
+        "seed.json": json.dumps(counts, indent=1, ensure_ascii=False),
+        "README.md": seed_card(CONFIG, seed_features(), counts),
+    }
     with locked(out):
         write_single(out, CONFIG, tables, texts)
     return counts
@@ -130,7 +153,9 @@ def _table(pooled: Answers, found: Labels, rows: Ints) -> pa.Table:
     of_task: dict[int, list[dict[str, Any]]] = {}
     for task, worker, given in zip(pooled.task, pooled.worker, pooled.given, strict=True):
         label = read_answer(given).label
-        of_task.setdefault(task, []).append({"worker": worker, "answer": given, "label": None if label == MISSING else label})
+        of_task.setdefault(task, []).append(
+            {"worker": worker, "answer": given, "label": None if label == MISSING else label}
+        )
     records = [
         {
             "dialogue_id": pooled.tasks[row],
@@ -153,7 +178,10 @@ def _agreement(answers: Answers) -> dict[str, Any] | None:
 
 def _counts(pooled: Answers, found: Labels, kept: Ints, groups: Ints, parts: Ints) -> dict[str, Any]:
     labels = found.labels[kept]
-    by_label = {name: {split: int(((labels == label) & (parts == part)).sum()) for part, split in enumerate(SPLITS)} for label, name in enumerate(LABELS)}
+    by_label = {
+        name: {split: int(((labels == label) & (parts == part)).sum()) for part, split in enumerate(SPLITS)}
+        for label, name in enumerate(LABELS)
+    }
     return {
         "answers": len(pooled.task),
         "texts": len(pooled.tasks),

@@ -30,7 +30,14 @@ def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> st
         counts: as of `make_seed`.
     """
     sections = [
-        front_matter(config, columns, "EDOS crowd seed", ["crowdsourcing"], rows=sum(counts["splits"].values()), annotators="crowdsourced"),
+        front_matter(
+            config,
+            columns,
+            "EDOS crowd seed",
+            ["crowdsourcing"],
+            rows=sum(counts["splits"].values()),
+            annotators="crowdsourced",
+        ),
         "# Dialogues labelled by people\n\n" + _summary(counts),
         "## Know its flaws first\n\n" + _FLAWS,
         loading(config),
@@ -51,16 +58,21 @@ def _making(counts: Mapping[str, Any]) -> str:
     rules = counts["rules"]
     splits = ", ".join(f"{split} {count:,}" for split, count in counts["splits"].items())
     return (
-        f"{counts['answers']:,} answers to {counts['tasks']:,} tasks, {counts['texts']:,} after tasks of equal words were "
-        f"{'made one' if rules['repeats'] == 'pool' else 'left to themselves'}. Label by {rules['method']}, ties: {rules['ties']}, at least "
+        f"{counts['answers']:,} answers to {counts['tasks']:,} tasks, {counts['texts']:,} after tasks of equal words "
+        "were "
+        f"{'made one' if rules['repeats'] == 'pool' else 'left to themselves'}. Label by {rules['method']}, ties: "
+        f"{rules['ties']}, at least "
         f"{rules['least_votes']} votes: {counts['labelled']:,} have a label, {counts['unlabelled']:,} have none.\n\n"
-        f"Splits: {splits}. Dialogues of one source dialogue, with equal last turns, or with last turns of a cosine of at least {rules['near']} by "
+        f"Splits: {splits}. Dialogues of one source dialogue, with equal last turns, or with last turns of a cosine of "
+        f"at least {rules['near']} by "
         f"{rules['model']} are in one split: {counts['groups']:,} groups, the largest of {counts['largest_group']:,}."
     )
 
 
 def _crowd_task(counts: Mapping[str, Any]) -> str:
-    """Return what came of the task in the rows of the EDOS paper's Table 4; those on quizzes and typed labels are not known from answers alone."""
+    """Return what came of the task in the rows of the EDOS paper's Table 4; those on quizzes and typed labels are not
+    known from answers alone.
+    """
     kappa = (counts["agreement"] or {}).get("fleiss_kappa", "not known")
     ours = (
         f"{counts['tasks']:,}",
@@ -85,4 +97,7 @@ def _agreement(agreement: Mapping[str, Any] | None) -> str:
 
 def _labels(by_label: Mapping[str, Mapping[str, int]]) -> str:
     lines = [f"| label | {' | '.join(SPLITS)} |", "|---|" + "---|" * len(SPLITS)]
-    return "\n".join(lines + [f"| {label} | {' | '.join(f'{row[split]:,}' for split in SPLITS)} |" for label, row in by_label.items()])
+    return "\n".join(
+        lines
+        + [f"| {label} | {' | '.join(f'{row[split]:,}' for split in SPLITS)} |" for label, row in by_label.items()]
+    )

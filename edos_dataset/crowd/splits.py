@@ -5,18 +5,17 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.sources.detokenize import detokenize
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 _ROWS = 2048  # rows of the matrix of cosines that are held at once
 
 
 def split_turns(dialogue: str) -> list[str]:
-    """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes, detokenised."""
+    """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes,
+    detokenised.
+    """
     lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
     return [turn for turn in detokenize([line for line in lines if line]) if turn]
 
@@ -27,7 +26,8 @@ def plain_text(text: str) -> str:
 
 
 def link(keys: Sequence[Sequence[str]], vectors: Floats, near: float) -> Ints:
-    """Number examples by what belongs together: those that share a key or have near vectors, directly or through others.
+    """Number examples by what belongs together: those that share a key or have near vectors, directly or through
+    others.
 
     Args:
         keys: [n], any number of texts for each example.
@@ -35,7 +35,8 @@ def link(keys: Sequence[Sequence[str]], vectors: Floats, near: float) -> Ints:
         near: vectors with at least this cosine are near.
 
     Returns:
-        [n] the number of each example's group, from 0. Memory: 2,048 rows of the matrix of cosines, and the pairs found.
+        [n] the number of each example's group, from 0. Memory: 2,048 rows of the matrix of cosines, and the pairs
+        found.
     """
     from scipy.sparse import coo_array  # here, because whoever only reads dialogues needs no scipy
     from scipy.sparse.csgraph import connected_components

@@ -1,4 +1,6 @@
-"""A source fetched: planned and shown first, verified before it gets its name, recorded, and compared with the record from then on."""
+"""A source fetched: planned and shown first, verified before it gets its name, recorded, and compared with the record
+from then on.
+"""
 
 import hashlib
 import json
@@ -15,13 +17,17 @@ from filelock import FileLock, Timeout
 from edos_dataset.downloads.registry import RemoteFile, Source
 from edos_dataset.downloads.transfer import DownloadError, Offer, Server, forget
 from edos_dataset.downloads.unpacking import unpack
-from edos_dataset.shards import FolderError, digest, write_text
+from edos_dataset.runs.shards import FolderError, digest, write_text
 
 RECORDS = "downloads.json"
-"""The record in the target folder: source → its licence and, by path, address, size, ETag, SHA-256 and date of each file, and how it was checked."""
+"""The record in the target folder: source → its licence and, by path, address, size, ETag, SHA-256 and date of each
+file, and how it was checked.
+"""
 
 FileProgress = Callable[[str, int, int | None], None]
-"""Called with a path below the target folder, the bytes that are there, and those of the whole file, where they are known."""
+"""Called with a path below the target folder, the bytes that are there, and those of the whole file, where they are
+known.
+"""
 
 Record = dict[str, Any]
 
@@ -54,19 +60,28 @@ class Plan:
 
 
 def download(
-    source: Source, out: Path, agree: Callable[[Plan], bool], *, server: Server | None = None, changed: bool = False, progress: FileProgress = lambda *_: None
+    source: Source,
+    out: Path,
+    agree: Callable[[Plan], bool],
+    *,
+    server: Server | None = None,
+    changed: bool = False,
+    progress: FileProgress = lambda *_: None,
 ) -> dict[str, Record] | None:
-    """Fetch a source into a folder. No byte of its files moves before `agree` has said yes; files that are there as recorded are not fetched again.
+    """Fetch a source into a folder. No byte of its files moves before `agree` has said yes; files that are there as
+    recorded are not fetched again.
 
-    A file is written as `NAME.part` and gets its name when it is whole and verified: by the SHA-256 that the source's registry entry states, or that an earlier
-    download recorded; where there is none, by its size and what digest the server states. One that fails is kept as `NAME.damaged`.
+    A file is written as `NAME.part` and gets its name when it is whole and verified: by the SHA-256 that the source's
+    registry entry states, or that an earlier download recorded; where there is none, by its size and what digest the
+    server states. One that fails is kept as `NAME.damaged`.
 
     Args:
         source: what to fetch.
         out: the target folder; it is made.
         agree: is shown the plan, unless all files are there.
         server: by default one with the usual patience.
-        changed: take files that differ from those recorded; those that are there are then fetched again where their server says that they have changed.
+        changed: take files that differ from those recorded; those that are there are then fetched again where their
+            server says that they have changed.
         progress: called as bytes come.
 
     Returns:
@@ -108,7 +123,9 @@ def read_records(out: Path) -> dict[str, Any]:
         if not all(isinstance(entry["files"], dict) for entry in records.values()):
             raise TypeError
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise FolderError(f"{path} is damaged: move it away; files that no record knows are then not taken for downloaded ones") from error
+        raise FolderError(
+            f"{path} is damaged: move it away; files that no record knows are then not taken for downloaded ones"
+        ) from error
     return dict(records)
 
 
@@ -120,7 +137,9 @@ def _lock(out: Path) -> FileLock:
     except Timeout as error:
         raise FolderError(f"another download is at work in {out}: wait for it, or give another --out") from error
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise FolderError(f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out") from error
+        raise FolderError(
+            f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
+        ) from error
     return lock
 
 
@@ -132,21 +151,36 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
             offers.append((file, server.ask(file.url)))
         elif file.path in known:
             if not _as_recorded(target, known[file.path]):
-                raise DownloadError(f"{target} is not what was downloaded on {known[file.path]['date']}: move it away, and give the same command again")
-            outdated = known[file.path]["sha256"] != file.sha256 if file.sha256 else changed and _differs(server.ask(file.url), known[file.path])
+                raise DownloadError(
+                    f"{target} is not what was downloaded on {known[file.path]['date']}: move it away, and give the "
+                    "same command again"
+                )
+            outdated = (
+                known[file.path]["sha256"] != file.sha256
+                if file.sha256
+                else changed and _differs(server.ask(file.url), known[file.path])
+            )
             if outdated:
                 offers.append((file, server.ask(file.url)))
             else:
                 there.append(file.path)
         elif file.sha256 and not file.unpack and digest(target) == file.sha256:
-            known[file.path] = _record(Offer(file.url, target.stat().st_size), file.sha256, "the SHA-256 that the registry states", {})
+            known[file.path] = _record(
+                Offer(file.url, target.stat().st_size), file.sha256, "the SHA-256 that the registry states", {}
+            )
             there.append(file.path)
         else:
-            raise DownloadError(f"{target} is there, and no record says that `edos download` put it there: move it away, or give another --out")
+            raise DownloadError(
+                f"{target} is there, and no record says that `edos download` put it there: move it away, or give "
+                "another --out"
+            )
     partly = sum(part.stat().st_size for part in (_part(out / file.path) for file, _ in offers) if part.exists())
     plan = Plan(source, out, tuple(offers), tuple(there), shutil.disk_usage(out).free, partly)
     if plan.size is not None and plan.size - partly > plan.free:
-        raise DownloadError(f"{source.name} has {plan.size:,} bytes, and the disk of {out} has {plan.free:,} left: make room, or give another --out")
+        raise DownloadError(
+            f"{source.name} has {plan.size:,} bytes, and the disk of {out} has {plan.free:,} left: make room, or give "
+            "another --out"
+        )
     return plan
 
 
@@ -157,14 +191,18 @@ def _differs(offer: Offer, record: Record) -> bool:
 def _as_recorded(target: Path, record: Record) -> bool:
     if not record["members"]:
         return target.is_file() and digest(target) == record["sha256"]
-    return all((target / name).is_file() and digest(target / name) == sha256 for name, sha256 in record["members"].items())
+    return all(
+        (target / name).is_file() and digest(target / name) == sha256 for name, sha256 in record["members"].items()
+    )
 
 
 def _part(target: Path) -> Path:
     return target.with_name(f"{target.name}.part")
 
 
-def _fetch(file: RemoteFile, offer: Offer, out: Path, server: Server, before: Record | None, progress: FileProgress) -> Record:
+def _fetch(
+    file: RemoteFile, offer: Offer, out: Path, server: Server, before: Record | None, progress: FileProgress
+) -> Record:
     """Fetch, verify and place a file; return its record."""
     target = out / file.path
     part = _part(target)
@@ -194,22 +232,33 @@ def _faults(file: RemoteFile, came: Offer, part: Path, sha256: str, before: Reco
     if came.size not in (None, size := part.stat().st_size):
         yield f"{file.url} gave {size:,} bytes instead of {came.size:,}"
     if file.sha256 and sha256 != file.sha256:
-        yield f"{file.url} gave a file with the SHA-256 {sha256} instead of {file.sha256}: it is damaged, or its owners have changed it"
+        yield (
+            f"{file.url} gave a file with the SHA-256 {sha256} instead of {file.sha256}: it is damaged, or its "
+            "owners have changed it"
+        )
     if came.sha256 not in ("", sha256):
-        yield f"{file.url} gave a file with the SHA-256 {sha256}, and its server states {came.sha256}: it was damaged on the way"
+        yield (
+            f"{file.url} gave a file with the SHA-256 {sha256}, and its server states {came.sha256}: it was damaged "
+            "on the way"
+        )
     if came.md5 and _md5(part) != came.md5:
         yield f"{file.url} gave a file with another MD5 than its server states: it was damaged on the way"
     if file.path.endswith(".zip") and not zipfile.is_zipfile(part):
         yield f"{file.url} gave something that is no zip archive"
     if before and not file.sha256 and sha256 != before["sha256"]:
         told = f"the SHA-256 is {sha256}, recorded is {before['sha256']}"
-        yield f"{file.url} gave another file than on {before['date']} ({told}): if that is as it should be, give --changed"
+        yield (
+            f"{file.url} gave another file than on {before['date']} ({told}): if that is as it should be, give "
+            "--changed"
+        )
 
 
 def _checked(file: RemoteFile, came: Offer, before: Record | None) -> str:
     if file.sha256 or before:
         return "the SHA-256 that the registry states" if file.sha256 else "the SHA-256 recorded before"
-    stated = [name for name, there in (("SHA-256", came.sha256), ("MD5", came.md5), ("size", came.size is not None)) if there]
+    stated = [
+        name for name, there in (("SHA-256", came.sha256), ("MD5", came.md5), ("size", came.size is not None)) if there
+    ]
     return f"the {stated[0]} that its server states" if stated else "nothing: neither a checksum nor a size is stated"
 
 

@@ -13,8 +13,10 @@ class RemoteFile:
 
     Attributes:
         url: where it is.
-        path: where it goes, relative to the target folder, "/" between parts; of an archive that is unpacked, the folder of its content.
-        sha256: hex, or "" where nobody states it: then the size and what the server says are checked, and what came is recorded for the next time.
+        path: where it goes, relative to the target folder, "/" between parts; of an archive that is unpacked, the
+            folder of its content.
+        sha256: hex, or "" where nobody states it: then the size and what the server says are checked, and what came is
+            recorded for the next time.
         unpack: whether it is an archive to unpack; a folder that all of it lies in is left out.
     """
 
@@ -50,7 +52,10 @@ _EDOS = f"{_GITHUB}/anuradha1992/EDOS/7f1c42a89e1c77f80dd7da6db79d76e3613c62f2/D
 _INTENTS = f"{_GITHUB}/anuradha1992/EmpatheticIntents/de8dc61e4b260f81b718e0a73e05b3928f620f2d/datasets"
 _MELD = f"{_GITHUB}/declare-lab/MELD/ca3e1266db4cc4a4e802156e2f721c4cd114a696/data/MELD"
 
-_SUBTITLES = "The text is under its studios' copyright. Use it for research where your law allows that; don't pass the text on: publish labels without it."
+_SUBTITLES = (
+    "The text is under its studios' copyright. Use it for research where your law allows that; don't pass the "
+    "text on: publish labels without it."
+)
 _NOT_COMMERCIAL = "Name the authors; nothing commercial, and that goes for weights trained on it too."
 
 _CODES = """
@@ -60,7 +65,9 @@ ta te th tl tr uk ur vi zh_cn zh_tw
 LANGUAGES = tuple(_CODES.split())
 """The languages of OPUS OpenSubtitles v2018, by its own codes."""
 
-_OPUS_SHA256 = {"en": "917af90fcaa8b0ebb3d59d9f8d205f304f31bf92cbf15aa6e9ee030f6691755e"}  # ParlAI, tasks/opensubtitles/build_2018.py
+_OPUS_SHA256 = {
+    "en": "917af90fcaa8b0ebb3d59d9f8d205f304f31bf92cbf15aa6e9ee030f6691755e"
+}  # ParlAI, tasks/opensubtitles/build_2018.py
 _CROWD_FILES = {
     "mturk_groundtruth_labels.csv": "1.%20MTurk_groundtruth_labels_9K.csv",
     "similar_dialogs.csv": "2.%20Similar_dialogs_3K.csv",
@@ -73,7 +80,13 @@ def opensubtitles(language: str) -> Source:
     """Return the source of a language of OPUS OpenSubtitles v2018, parsed XML (Lison and Tiedemann, 2016)."""
     file = RemoteFile(f"{_OPUS}/{language}.zip", f"opensubtitles/{language}.zip", _OPUS_SHA256.get(language, ""))
     title = f"OPUS OpenSubtitles v2018, {language}: parsed XML, for `edos curate`"
-    return Source(f"opensubtitles-{language}", title, "none stated by OPUS; it asks to link to opensubtitles.org", _SUBTITLES, (file,))
+    return Source(
+        f"opensubtitles-{language}",
+        title,
+        "none stated by OPUS; it asks to link to opensubtitles.org",
+        _SUBTITLES,
+        (file,),
+    )
 
 
 OTHERS = (
@@ -93,19 +106,23 @@ OTHERS = (
             RemoteFile(
                 f"{_PARLAI}/empatheticdialogues/empatheticdialogues.tar.gz",
                 "empathetic_dialogues/original",
-                "56f234d77b7dd1f005fd365bb17769cfe346c3c84295b69bc069c8ccb83be03d",  # ParlAI, tasks/empathetic_dialogues/build.py; 240c492c... before
+                # ParlAI, tasks/empathetic_dialogues/build.py; 240c492c... before
+                "56f234d77b7dd1f005fd365bb17769cfe346c3c84295b69bc069c8ccb83be03d",
                 unpack=True,
             ),
         ),
     ),
     Source(
         "empathetic_intents",
-        "EmpatheticDialogues by emotion, plain and labelled, and the training set of the weak labels (Welivita and Pu, 2020)",
+        "EmpatheticDialogues by emotion, plain and labelled, and the training set of the weak labels (Welivita and Pu, "
+        "2020)",
         "none stated; EmpatheticDialogues itself is CC BY-NC 4.0",
         _NOT_COMMERCIAL,
         (
             *(
-                RemoteFile(f"{_INTENTS}/empatheticdialogues_{kind}/{emotion}.csv", f"empathetic_dialogues/{kind}/{emotion}.csv")
+                RemoteFile(
+                    f"{_INTENTS}/empatheticdialogues_{kind}/{emotion}.csv", f"empathetic_dialogues/{kind}/{emotion}.csv"
+                )
                 for kind in ("unannotated", "annotated")
                 for emotion in EMOTIONS
             ),
@@ -124,7 +141,8 @@ OTHERS = (
             RemoteFile(
                 f"{_PARLAI}/dailydialog/dailydialog.tar.gz",
                 "dailydialog",
-                "c3adb09bd715b9fa5cd1ac41613b7de61eb5afbe477826a6146abefef573e6bb",  # ParlAI, tasks/dailydialog/build.py
+                # ParlAI, tasks/dailydialog/build.py
+                "c3adb09bd715b9fa5cd1ac41613b7de61eb5afbe477826a6146abefef573e6bb",
                 unpack=True,
             ),
         ),
@@ -156,5 +174,7 @@ def find_source(name: str) -> Source:
     if name not in known:
         others = [source.name for source in OTHERS]
         close = get_close_matches(name, ["opensubtitles-en", *others], n=2, cutoff=0.5) or ["opensubtitles-en", *others]
-        raise ValueError(f"there is no source {name!r}; did you mean {', '.join(close)}? `edos download` lists them all")
+        raise ValueError(
+            f"there is no source {name!r}; did you mean {', '.join(close)}? `edos download` lists them all"
+        )
     return known[name]

@@ -1,4 +1,6 @@
-"""A file over HTTP with patience: asked about first, resumed where it stopped, begun anew where it has changed (RFC 9110, Sections 13 and 14)."""
+"""A file over HTTP with patience: asked about first, resumed where it stopped, begun anew where it has changed (RFC
+9110, Sections 13 and 14).
+"""
 
 import base64
 import binascii
@@ -11,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from edos_dataset import __version__
-from edos_dataset.shards import write_text
+from edos_dataset.runs.shards import write_text
+from edos_dataset.version import __version__
 
 try:
     import httpx2 as httpx  # one of the two comes with huggingface_hub, by its version
@@ -63,7 +65,9 @@ class Offer:
 
     @property
     def validator(self) -> str:
-        """What tells this version of the file from others: a strong ETag or else the date; "" where there is neither, and so no resuming."""
+        """What tells this version of the file from others: a strong ETag or else the date; "" where there is neither,
+        and so no resuming.
+        """
         return self.etag if self.etag and not self.etag.startswith("W/") else self.modified
 
 
@@ -97,7 +101,8 @@ class Server:
         return self._patiently(url, asked, lambda: 0)
 
     def fetch(self, offer: Offer, part: Path, progress: Progress) -> Offer:
-        """Fetch a file to `part`, which goes on where it stopped if it is of the same version; beside it, `.json` says of which version it is.
+        """Fetch a file to `part`, which goes on where it stopped if it is of the same version; beside it, `.json` says
+        of which version it is.
 
         Args:
             offer: what `ask` gave.
@@ -113,7 +118,9 @@ class Server:
         """
         part.parent.mkdir(parents=True, exist_ok=True)
         came = self._patiently(offer.url, lambda: self._receive(offer, part, progress), lambda: _size(part))
-        same = came.validator == offer.validator and came.size == offer.size  # then what it said of one holds of the other
+        same = (
+            came.validator == offer.validator and came.size == offer.size
+        )  # then what it said of one holds of the other
         return replace(came, sha256=came.sha256 or offer.sha256 * same, md5=came.md5 or offer.md5 * same)
 
     def _receive(self, offer: Offer, part: Path, progress: Progress) -> Offer:
@@ -163,12 +170,26 @@ class Server:
             hint = "the file may have moved" if status in (404, 410) else "look at the address in a browser"
             raise DownloadError(f"{url} answers {status} {response.reason_phrase}: {hint}")
         if url.startswith("https:") and response.url.scheme != "https":
-            raise DownloadError(f"{url} leads to {response.url}, which is not encrypted: anybody on the way could change the file, so it is not fetched")
+            raise DownloadError(
+                f"{url} leads to {response.url}, which is not encrypted: anybody on the way could change the file, so "
+                "it is not fetched"
+            )
         if headers.get("Content-Type", "").startswith("text/html"):
-            raise DownloadError(f"{url} gives a web page instead of the file: look at it in a browser; a network may ask to log in first")
-        total = headers.get("Content-Length", "") if status == 200 else headers.get("Content-Range", "").rpartition("/")[2]
+            raise DownloadError(
+                f"{url} gives a web page instead of the file: look at it in a browser; a network may ask to log in "
+                "first"
+            )
+        total = (
+            headers.get("Content-Length", "") if status == 200 else headers.get("Content-Range", "").rpartition("/")[2]
+        )
         digests = _digests(headers) if status == 200 else ("", "")
-        return Offer(url, int(total) if total.isdecimal() else None, headers.get("ETag", ""), headers.get("Last-Modified", ""), *digests)
+        return Offer(
+            url,
+            int(total) if total.isdecimal() else None,
+            headers.get("ETag", ""),
+            headers.get("Last-Modified", ""),
+            *digests,
+        )
 
     def _patiently(self, url: str, call: Callable[[], Offer], there: Callable[[], int]) -> Offer:
         """Call until it answers; tries that brought bytes don't count."""
@@ -183,7 +204,9 @@ class Server:
                 if failures == _TRIES:
                     kept = f"; {now:,} bytes are kept" if now else ""
                     said = str(error) or type(error).__name__
-                    raise DownloadError(f"{url} failed at {_TRIES} tries ({said}){kept}: give the same command again later") from error
+                    raise DownloadError(
+                        f"{url} failed at {_TRIES} tries ({said}){kept}: give the same command again later"
+                    ) from error
                 asked = error.wait if isinstance(error, _Passing) else None
                 time.sleep(min(self._wait * 2 ** (failures - 1) if asked is None else asked, _LONGEST))
 
@@ -222,10 +245,15 @@ def _asked_wait(value: str) -> float | None:
 
 
 def _digests(headers: httpx.Headers) -> tuple[str, str]:
-    """Return SHA-256 and MD5 (hex) that a server states of the whole file, each "" where it does not (RFC 9530, RFC 3230, Google's and Amazon's own)."""
+    """Return SHA-256 and MD5 (hex) that a server states of the whole file, each "" where it does not (RFC 9530, RFC
+    3230, Google's and Amazon's own).
+    """
     stated = ", ".join(headers.get(name, "") for name in ("Repr-Digest", "Digest", "x-goog-hash"))
     found = {name.lower(): value.strip(":") for name, value in re.findall(r"([\w-]+)=(:?[\w+/]+=*:?)", stated)}
-    sha256, md5 = found.get("sha-256") or headers.get("x-amz-checksum-sha256"), found.get("md5") or headers.get("Content-MD5")
+    sha256, md5 = (
+        found.get("sha-256") or headers.get("x-amz-checksum-sha256"),
+        found.get("md5") or headers.get("Content-MD5"),
+    )
     return _hex(sha256 or "", 32), _hex(md5 or "", 16)
 
 

@@ -15,7 +15,15 @@ from typing import IO, NamedTuple
 
 from edos_dataset.downloads.transfer import DownloadError
 
-_DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError, NotImplementedError, RuntimeError)
+_DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    UnicodeDecodeError,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 class _Member(NamedTuple):
@@ -26,7 +34,8 @@ class _Member(NamedTuple):
 
 
 def unpack(archive: Path, folder: Path) -> dict[str, str]:
-    """Unpack a tar (plain or compressed) or zip archive; a folder that all of it lies in is left out, and so are resource files of macOS.
+    """Unpack a tar (plain or compressed) or zip archive; a folder that all of it lies in is left out, and so are
+    resource files of macOS.
 
     Args:
         archive: the file.
@@ -93,7 +102,10 @@ def _write(archive: Path, members: list[_Member], folder: Path) -> dict[str, str
     size, free = sum(member.size for member in paths.values()), shutil.disk_usage(folder).free
     if size > free:
         raise OSError(errno.ENOSPC, f"no room to unpack {size:,} bytes, the disk has {free:,} left", str(folder.parent))
-    return {"/".join(path.parts[skip:]): _copy(member, folder.joinpath(*path.parts[skip:])) for path, member in sorted(paths.items())}
+    return {
+        "/".join(path.parts[skip:]): _copy(member, folder.joinpath(*path.parts[skip:]))
+        for path, member in sorted(paths.items())
+    }
 
 
 def _inside(archive: Path, member: _Member) -> PurePosixPath:

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.pipeline import REMOVALS, CorpusStep, Unit
-from edos_dataset.shards import read_shard
+from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Unit
+from edos_dataset.runs.shards import read_shard
 
 _LOWEST = -1.0  # every true score is at least 0
 
@@ -18,13 +18,13 @@ _LOWEST = -1.0  # every true score is at least 0
 class SelectDialogues(CorpusStep):
     """Keep the `top` dialogues by one of their scores; of equal ones those with the smaller dialogue id.
 
-    A score that is null or not a number counts as the lowest. Memory: 12 bytes a dialogue while the border is sought, then 4, and the ids of the dialogues
-    that tie with the last one chosen.
+    A score that is null or not a number counts as the lowest. Memory: 12 bytes a dialogue while the border is sought,
+    then 4, and the ids of the dialogues that tie with the last one chosen.
 
     Args:
         top: dialogues that stay, from 0; 1,000,000 in the papers.
-        by: "emotionality", the mean over the turns of the probabilities of the 32 emotions (Xie & Pu, Section 3), or "confidence", the mean probability of
-            the turns' labels (EDOS, Section 3).
+        by: "emotionality", the mean over the turns of the probabilities of the 32 emotions (Xie & Pu, Section 3), or
+            "confidence", the mean probability of the turns' labels (EDOS, Section 3).
     """
 
     top: int = 1_000_000

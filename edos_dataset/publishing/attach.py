@@ -1,4 +1,6 @@
-"""Published labels and dialogues made anew from the subtitles come together: by id, and turn by turn by the hash of its text."""
+"""Published labels and dialogues made anew from the subtitles come together: by id, and turn by turn by the hash of its
+text.
+"""
 
 import json
 from collections.abc import Iterator
@@ -12,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from edos_dataset.pipeline import Stage, Unit, hash_json
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.publishing.labels_only import CONFIG, labels_only_schema, text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
-from edos_dataset.schema import DETAIL, LABELLED_TURN, REASON, SPLITS, nest, unnest
-from edos_dataset.shards import FolderError, digest, read_pieces
+from edos_dataset.runs.pipeline import Stage, Unit, hash_json
+from edos_dataset.runs.shards import FolderError, digest, read_pieces
+from edos_dataset.schema import DETAIL, LABELLED_TURN, REASON, SPLITS
 
 NOT_LABELLED = "not_labelled"
 """Reason of a dialogue that has no labels: the selection, or a corpus step, left it out."""
@@ -27,10 +30,12 @@ TEXT_DIFFERS = "text_differs"
 
 @dataclass(frozen=True)
 class AttachLabels(Stage):
-    """Give cleaned dialogues the labels that were published for them: DIALOGUES to the columns of the config `edos`, and `split`.
+    """Give cleaned dialogues the labels that were published for them: DIALOGUES to the columns of the config `edos`,
+    and `split`.
 
-    A labelled dialogue is the beginning of the one that the stages make: the corpus steps, which are not done again, only shorten dialogues or leave some
-    out. So the first turns are compared, as many as have labels; what follows them is not wanted. All columns but the texts come from the labels.
+    A labelled dialogue is the beginning of the one that the stages make: the corpus steps, which are not done again,
+    only shorten dialogues or leave some out. So the first turns are compared, as many as have labels; what follows them
+    is not wanted. All columns but the texts come from the labels.
 
     Args:
         folder: of the labels.
@@ -46,7 +51,9 @@ class AttachLabels(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Attach the labels; first the dialogues that have them, then those that leave."""
         labels = _opened(self.folder, self.content).of_documents(table["document_id"])
-        places = pc.fill_null(pc.index_in(table["dialogue_id"], value_set=labels["dialogue_id"].combine_chunks()), -1).to_numpy()
+        places = pc.fill_null(
+            pc.index_in(table["dialogue_id"], value_set=labels["dialogue_id"].combine_chunks()), -1
+        ).to_numpy()
         rows = np.flatnonzero(places >= 0)
         turns, offsets = unnest(table, "turns")
         wanted, borders = unnest(labels, "turns")
@@ -56,7 +63,9 @@ class AttachLabels(Stage):
         ours, of_labels = _ranges(offsets[rows], length), _ranges(borders[theirs], length)
         texts = turns.field("text").take(pa.array(ours))
         hashes = wanted.field("text_sha256").take(pa.array(of_labels))
-        wrong = np.array([text_hash(text) != known for text, known in zip(texts.to_pylist(), hashes.to_pylist(), strict=True)], bool)
+        wrong = np.array(
+            [text_hash(text) != known for text, known in zip(texts.to_pylist(), hashes.to_pylist(), strict=True)], bool
+        )
         owner = np.repeat(np.arange(len(rows)), length)
         fits = have >= want
         fits[owner[wrong]] = False
@@ -64,7 +73,12 @@ class AttachLabels(Stage):
             [
                 _joined(labels.take(pa.array(theirs[fits])), texts.filter(pa.array(fits[owner]))),
                 _leaving(table, np.setdiff1d(np.arange(table.num_rows), rows), NOT_LABELLED),
-                _leaving(table, rows[~fits], TEXT_DIFFERS, list(_details(table, rows, fits, have, want, (ours - offsets[rows][owner])[wrong], owner[wrong]))),
+                _leaving(
+                    table,
+                    rows[~fits],
+                    TEXT_DIFFERS,
+                    list(_details(table, rows, fits, have, want, (ours - offsets[rows][owner])[wrong], owner[wrong])),
+                ),
             ],
             promote_options="permissive",
         )
@@ -79,7 +93,10 @@ def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 def _joined(labels: pa.Table, texts: pa.StringArray) -> pa.Table:
     turns, offsets = unnest(labels, "turns")
-    columns = {field.name: texts if field.name == "text" else turns.field(field.name).cast(field.type) for field in LABELLED_TURN}
+    columns = {
+        field.name: texts if field.name == "text" else turns.field(field.name).cast(field.type)
+        for field in LABELLED_TURN
+    }
     joined = labels.set_column(labels.column_names.index("turns"), "turns", nest(offsets, LABELLED_TURN, columns))
     nothing = pa.nulls(len(labels), pa.string())
     return joined.append_column(REASON, nothing).append_column(DETAIL, nothing)
@@ -92,11 +109,23 @@ def _leaving(table: pa.Table, rows: np.ndarray, reason: str, details: list[str] 
     )
 
 
-def _details(table: pa.Table, rows: np.ndarray, fits: np.ndarray, have: np.ndarray, want: np.ndarray, turns: np.ndarray, owners: np.ndarray) -> Iterator[str]:
-    """Yield, for each dialogue whose text differs, its id and the numbers of its turns that do or are not there, from 0, as JSON."""
+def _details(
+    table: pa.Table,
+    rows: np.ndarray,
+    fits: np.ndarray,
+    have: np.ndarray,
+    want: np.ndarray,
+    turns: np.ndarray,
+    owners: np.ndarray,
+) -> Iterator[str]:
+    """Yield, for each dialogue whose text differs, its id and the numbers of its turns that do or are not there, from
+    0, as JSON.
+    """
     for row in np.flatnonzero(~fits):
         differing = [*turns[owners == row].tolist(), *range(have[row], want[row])]
-        yield json.dumps({"dialogue_id": table["dialogue_id"][rows[row]].as_py(), "turns": differing}, ensure_ascii=False)
+        yield json.dumps(
+            {"dialogue_id": table["dialogue_id"][rows[row]].as_py(), "turns": differing}, ensure_ascii=False
+        )
 
 
 class PublishedLabels:
@@ -113,9 +142,13 @@ class PublishedLabels:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.paths = [(split, path) for split in SPLITS for path in sorted((folder / CONFIG).glob(f"{split}-*.parquet"))]
+        self.paths = [
+            (split, path) for split in SPLITS for path in sorted((folder / CONFIG).glob(f"{split}-*.parquet"))
+        ]
         if not self.paths:
-            raise FolderError(f"{folder} holds no labels: expected {CONFIG}/*.parquet, as `edos labels-only` writes them")
+            raise FolderError(
+                f"{folder} holds no labels: expected {CONFIG}/*.parquet, as `edos labels-only` writes them"
+            )
         self.content = hash_json([(path.name, digest(path)) for _, path in self.paths])
         ids = pa.chunked_array([chunk for _, path in self.paths for chunk in _document_ids(path).chunks], pa.string())
         self._starts = np.cumsum([0, *(pq.read_metadata(path).num_rows for _, path in self.paths)])
@@ -130,7 +163,9 @@ class PublishedLabels:
         tables = [labels_only_schema().empty_table().append_column("split", pa.array([], pa.string()))]
         for (split, path), start, stop in zip(self.paths, self._starts[:-1], self._starts[1:], strict=True):
             here = rows[(rows >= start) & (rows < stop)] - start
-            tables += [table.append_column("split", pa.array([split] * len(table), pa.string())) for table in _take(path, here)]
+            tables += [
+                table.append_column("split", pa.array([split] * len(table), pa.string())) for table in _take(path, here)
+            ]
         return pa.concat_tables(tables)
 
     def pieces(self) -> Iterator[tuple[str, pa.Table]]:
@@ -146,7 +181,9 @@ def _document_ids(path: Path) -> pa.ChunkedArray:
             file.schema_arrow.empty_table().select(labels_only_schema().names).cast(labels_only_schema())
             return file.read(columns=["document_id"])["document_id"]
     except (OSError, pa.ArrowException, KeyError) as error:
-        raise FolderError(f"cannot read {path} as `edos labels-only` writes it ({error}): fetch or make it again") from error
+        raise FolderError(
+            f"cannot read {path} as `edos labels-only` writes it ({error}): fetch or make it again"
+        ) from error
 
 
 def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
@@ -157,7 +194,11 @@ def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
         borders = np.cumsum([0, *(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))])
         groups = np.searchsorted(borders, rows, side="right") - 1
         for group in np.unique(groups):
-            table = file.read_row_group(int(group), columns=labels_only_schema().names).select(labels_only_schema().names).cast(labels_only_schema())
+            table = (
+                file.read_row_group(int(group), columns=labels_only_schema().names)
+                .select(labels_only_schema().names)
+                .cast(labels_only_schema())
+            )
             yield table.take(pa.array(rows[groups == group] - borders[group]))
 
 

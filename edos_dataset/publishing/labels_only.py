@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.publishing.cards.tables import label_table, model_table
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.layout import ROW_GROUP, ConfigFiles, put_in_place
 from edos_dataset.publishing.single import front_matter, loading
-from edos_dataset.schema import SPLITS, features, list_of, nest, published, unnest
-from edos_dataset.shards import FolderError, digest, locked, read_pieces, replacing, write_text
+from edos_dataset.runs.shards import FolderError, digest, locked, read_pieces, replacing, write_text
+from edos_dataset.schema import SPLITS, features, list_of, published
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -41,13 +42,18 @@ _FLAWS = """\
 
 
 def labels_only_features() -> "Features":
-    """Return the `datasets.Features` of the config: those of the config `edos`, but that a turn has `text_sha256` in the place of `text`."""
+    """Return the `datasets.Features` of the config: those of the config `edos`, but that a turn has `text_sha256` in
+    the place of `text`.
+    """
     from datasets import Features, Value
 
     whole = features("edos")
     turns = whole["turns"]
     whole_turn = turns[0] if isinstance(turns, list) else turns.feature  # a list before datasets 4
-    turn = {"text_sha256" if name == "text" else name: Value("string") if name == "text" else kind for name, kind in whole_turn.items()}
+    turn = {
+        "text_sha256" if name == "text" else name: Value("string") if name == "text" else kind
+        for name, kind in whole_turn.items()
+    }
     return Features({**whole, "turns": list_of(turn)})
 
 
@@ -73,7 +79,9 @@ def without_text(table: pa.Table) -> pa.Table:
     return table.set_column(table.column_names.index("turns"), "turns", nest(offsets, plain, columns)).cast(schema)
 
 
-def write_labels_only(run: Path, out: Path, config: str, facts: Mapping[str, Any], recipe: str, models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def write_labels_only(
+    run: Path, out: Path, config: str, facts: Mapping[str, Any], recipe: str, models: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
     """Write the labels of a published config as a folder that `datasets.load_dataset(out, "labels_only")` loads.
 
     Each file of the config gives one of the same name. Memory: a row group, ROW_GROUP dialogues.
@@ -87,7 +95,8 @@ def write_labels_only(run: Path, out: Path, config: str, facts: Mapping[str, Any
         models: name of each model that gave labels to the record of its making, as far as they are known.
 
     Returns:
-        What goes to `labels_only/manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the run's file, to compare a rebuilt
+        What goes to `labels_only/manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the
+            run's file, to compare a rebuilt
         one), `dialogues` and `turns` by split, `labels` (label id → turns), `label_sources` (model → turns).
 
     Raises:
@@ -98,7 +107,10 @@ def write_labels_only(run: Path, out: Path, config: str, facts: Mapping[str, Any
         raise ValueError(f"config is {config!r}, but only {' and '.join(SOURCES)} have labels of turns")
     paths = [path for split in SPLITS for path in sorted((run / config).glob(f"{split}-*.parquet"))]
     if not paths:
-        raise ValueError(f"{run} has no dialogues in the config {config!r}: give a folder that `edos curate` wrote, and one of its configs as --config")
+        raise ValueError(
+            f"{run} has no dialogues in the config {config!r}: give a folder that `edos curate` wrote, and one of its "
+            "configs as --config"
+        )
     if out.exists() and (not out.is_dir() or {path.name for path in out.iterdir()} - _OURS):
         raise FolderError(f"{out} holds something else than labels without text: give a new or empty folder as --out")
     with locked(out):
@@ -116,7 +128,10 @@ def write_labels_only(run: Path, out: Path, config: str, facts: Mapping[str, Any
         }
         write_text(prepared / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
         write_text(prepared / RECIPE, recipe)
-        write_text(prepared / "README.md", _card(manifest, {name: models.get(name, {}) for name in sorted(counts.label_sources)}))
+        write_text(
+            prepared / "README.md",
+            _card(manifest, {name: models.get(name, {}) for name in sorted(counts.label_sources)}),
+        )
         put_in_place(prepared, out)
     return manifest
 
@@ -135,13 +150,21 @@ class _Counts:
         self.dialogues[split] += table.num_rows
         self.turns[split] += len(turns)
         for counter, name in ((self.labels, "label"), (self.label_sources, "label_source")):
-            counter.update({entry["values"]: entry["counts"] for entry in pc.value_counts(pc.struct_field(turns, name)).to_pylist()})
+            counter.update(
+                {
+                    entry["values"]: entry["counts"]
+                    for entry in pc.value_counts(pc.struct_field(turns, name)).to_pylist()
+                }
+            )
 
 
 def _convert(path: Path, target: Path, config: str, counts: _Counts) -> None:
     """Write a file of the run without its text."""
     try:
-        with replacing(target) as temporary, pq.ParquetWriter(temporary, labels_only_schema(), compression="zstd", write_page_index=True) as writer:
+        with (
+            replacing(target) as temporary,
+            pq.ParquetWriter(temporary, labels_only_schema(), compression="zstd", write_page_index=True) as writer,
+        ):
             for table in read_pieces(path, published(config).names, ROW_GROUP):
                 writer.write_table(without_text(table), row_group_size=ROW_GROUP)
                 counts.add(path.name.split("-")[0], table)
@@ -156,14 +179,25 @@ def _card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]]) 
     labels = ConfigFiles(CONFIG, labels=manifest["labels"])
     versions = ", ".join(f"{name} {number}" for name, number in (manifest["versions"] or {}).items()) or "not stated"
     sections = [
-        front_matter(CONFIG, labels_only_features(), "EDOS, labels without text", ["weak-supervision"], splits, licence="labels-without-text", rows=dialogues),
+        front_matter(
+            CONFIG,
+            labels_only_features(),
+            "EDOS, labels without text",
+            ["weak-supervision"],
+            splits,
+            licence="labels-without-text",
+            rows=dialogues,
+        ),
         "# EDOS: the labels of dialogues from subtitles, without their text",
         "## Know its flaws first\n\n" + _FLAWS,
         loading(CONFIG),
         "## Get the text back\n\n```\nedos hydrate FOLDER YOUR_SUBTITLES --out edos\n```\n\n"
-        f"runs the stages of `{RECIPE}` on your files, compares every turn with its hash, and writes the config `{manifest['config']}`, byte for byte the one "
-        "that these labels are from where nothing is missing. What is missing is counted by its reason and listed in `missing.jsonl`.",
-        f"## What is in it\n\n{dialogues:,} dialogues ({parts}) with {turns:,} turns, the config `{manifest['config']}` of a run with the fingerprint "
+        f"runs the stages of `{RECIPE}` on your files, compares every turn with its hash, and writes the config "
+        f"`{manifest['config']}`, byte for byte the one "
+        "that these labels are from where nothing is missing. What is missing is counted by its reason and listed in "
+        "`missing.jsonl`.",
+        f"## What is in it\n\n{dialogues:,} dialogues ({parts}) with {turns:,} turns, the config "
+        f"`{manifest['config']}` of a run with the fingerprint "
         f"`{manifest['fingerprint']}`, made by {versions}.",
         "## Labels\n\n" + label_table(labels),
         "## The labelling models\n\n" + model_table(models),

@@ -1,4 +1,6 @@
-"""The published layout: `<config>/<split>-00000-of-0000N.parquet` and the README whose YAML makes `load_dataset` read them."""
+"""The published layout: `<config>/<split>-00000-of-0000N.parquet` and the README whose YAML makes `load_dataset` read
+them.
+"""
 
 import hashlib
 import shutil
@@ -24,7 +26,8 @@ class ConfigFiles(Statistics):
     Attributes:
         files: split to file names, relative to the published folder.
         bytes: split to size of the Parquet files.
-        arrow_bytes: split to size of the data as Arrow messages, which do without empty validity bitmaps; about what `datasets` calls num_bytes.
+        arrow_bytes: split to size of the data as Arrow messages, which do without empty validity bitmaps; about what
+            `datasets` calls num_bytes.
     """
 
     config: str
@@ -34,7 +37,9 @@ class ConfigFiles(Statistics):
 
 
 def split_of(film: str) -> str:
-    """Return the split of a film: by a hash of its key, 80/10/10, so that it is the same in every corpus and all files of a film share it."""
+    """Return the split of a film: by a hash of its key, 80/10/10, so that it is the same in every corpus and all files
+    of a film share it.
+    """
     place = int.from_bytes(hashlib.sha256(film.encode()).digest()[:8], "big") / 2**64
     if place < SHARE_TRAIN:
         return "train"
@@ -46,11 +51,14 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
 
     Args:
         config: one of `schema.CONFIGS`.
-        shards: Parquet files with the columns of the config and `film`, by which the splits are parted, or `split`, where they have been before.
+        shards: Parquet files with the columns of the config and `film`, by which the splits are parted, or `split`,
+            where they have been before.
         folder: the published folder; the files go to `folder/config`.
-        rows_a_file: dialogues a file at most. A split without dialogues gets no file: `datasets` refuses to load a split without rows.
+        rows_a_file: dialogues a file at most. A split without dialogues gets no file: `datasets` refuses to load a
+            split without rows.
 
-    The files don't depend on how the dialogues are spread over the shards. Memory: one shard, and ROW_GROUP dialogues for each split.
+    The files don't depend on how the dialogues are spread over the shards. Memory: one shard, and ROW_GROUP dialogues
+    for each split.
     """
     written = ConfigFiles(config)
     documents: dict[str, str | None] = dict.fromkeys(SPLITS)
@@ -69,7 +77,9 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
 
 def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
     known = "split" in pq.read_schema(shard).names
-    table = pq.read_table(shard, columns=[*published(config).names, "split" if known else "film"])  # the embeddings stay behind
+    table = pq.read_table(
+        shard, columns=[*published(config).names, "split" if known else "film"]
+    )  # the embeddings stay behind
     splits = table["split"] if known else pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
     table = table.select(published(config).names).cast(published(config))
     for split in SPLITS:
@@ -79,7 +89,9 @@ def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
 
 
 class _SplitWriter:
-    """Writes one split in row groups of ROW_GROUP; the number of files in the names is known only at the end, so they are renamed then."""
+    """Writes one split in row groups of ROW_GROUP; the number of files in the names is known only at the end, so they
+    are renamed then.
+    """
 
     def __init__(self, folder: Path, config: str, split: str, rows_a_file: int) -> None:
         self.folder, self.config, self.split, self.rows_a_file = folder, config, split, rows_a_file
@@ -98,7 +110,10 @@ class _SplitWriter:
             self._write_group()
         if self.writer is not None:
             self.writer.close()
-        names = [f"{self.config}/{self.split}-{index:05d}-of-{len(self.paths):05d}.parquet" for index in range(len(self.paths))]
+        names = [
+            f"{self.config}/{self.split}-{index:05d}-of-{len(self.paths):05d}.parquet"
+            for index in range(len(self.paths))
+        ]
         for path, name in zip(self.paths, names, strict=True):
             path.rename(self.folder / name)
         return names
@@ -108,7 +123,9 @@ class _SplitWriter:
             self._open()
         assert self.writer is not None
         rows = min(ROW_GROUP, self.rows_a_file - self.rows, self.waiting.num_rows)
-        group = self.waiting.take(pa.array(range(rows))).combine_chunks()  # a copy: the bytes of a slice depend on what it was cut from
+        group = self.waiting.take(
+            pa.array(range(rows))
+        ).combine_chunks()  # a copy: the bytes of a slice depend on what it was cut from
         self.waiting = self.waiting.slice(group.num_rows)
         self.rows += group.num_rows
         self.arrow_bytes += sum(pa.ipc.get_record_batch_size(batch) for batch in group.to_batches())
@@ -118,15 +135,18 @@ class _SplitWriter:
         if self.writer is not None:
             self.writer.close()
         self.paths.append(self.folder / self.config / f"{self.split}-{len(self.paths):05d}.part")
-        self.writer = pq.ParquetWriter(self.paths[-1], published(self.config), compression="zstd", write_page_index=True)
+        self.writer = pq.ParquetWriter(
+            self.paths[-1], published(self.config), compression="zstd", write_page_index=True
+        )
         self.rows = 0
 
 
 def put_in_place(prepared: Path, target: Path) -> None:
     """Move everything in `prepared` into `target`, into the place of what has the same name there.
 
-    Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never half; the next run sees by their digests
-    that they are not what it published, publishes again, and removes what had been set aside.
+    Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never half;
+    the next run sees by their digests that they are not what it published, publishes again, and removes what had been
+    set aside.
 
     Args:
         prepared: a folder on the same file system; it is gone afterwards.

@@ -1,4 +1,6 @@
-"""Folders of one config whose rows fit into memory: `<config>/<split>-00000-of-00001.parquet`, a README, and files of counts."""
+"""Folders of one config whose rows fit into memory: `<config>/<split>-00000-of-00001.parquet`, a README, and files of
+counts.
+"""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -10,14 +12,20 @@ import pyarrow.parquet as pq
 
 from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import put_in_place
+from edos_dataset.runs.shards import FolderError, write_shard, write_text
 from edos_dataset.schema import SPLITS
-from edos_dataset.shards import FolderError, write_shard, write_text
 
 if TYPE_CHECKING:
     from datasets import Features
 
 TEXT_LICENCE = "subtitle-text-is-copyrighted"
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"))
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+)
 
 
 def write_single(out: Path, config: str, tables: Mapping[str, pa.Table], texts: Mapping[str, str]) -> None:
@@ -60,7 +68,9 @@ def read_single(folder: Path, config: str, splits: Sequence[str], columns: "Feat
         except FileNotFoundError as error:
             raise FolderError(f"{path} is not there: {folder} is no folder that `{command}` wrote") from error
         except (OSError, pa.ArrowException, KeyError) as error:
-            raise FolderError(f"cannot read {path} as `{command}` writes it ({error}): give that command again") from error
+            raise FolderError(
+                f"cannot read {path} as `{command}` writes it ({error}): give that command again"
+            ) from error
         tables.append(table.append_column("split", pa.array([split] * len(table), pa.string())))
     return pa.concat_tables(tables)
 
@@ -105,7 +115,13 @@ def front_matter(
         "language_creators": ["found"],
         "multilinguality": ["monolingual"],
         "tags": ["dialogue", "emotion", "empathy", *tags],
-        "configs": [{"config_name": config, "data_files": [{"split": split, "path": f"{config}/{split}-*"} for split in splits], "default": True}],
+        "configs": [
+            {
+                "config_name": config,
+                "data_files": [{"split": split, "path": f"{config}/{split}-*"} for split in splits],
+                "default": True,
+            }
+        ],
         "dataset_info": [{"config_name": config, "features": columns._to_yaml_list()}],
     }
     return join_card(metadata).removesuffix("\n")

@@ -1,4 +1,6 @@
-"""What is counted of a config while its files are written; integers only, so that neither order nor shards show in them."""
+"""What is counted of a config while its files are written; integers only, so that neither order nor shards show in
+them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.rules import count_tokens
-from edos_dataset.schema import SPLITS, unnest
+from edos_dataset.schema import SPLITS
 
 CONFIDENCE_BINS = 10
 """Bins of equal width from 0 to 1."""
@@ -33,7 +36,8 @@ class Statistics:
         labels: label id to number of turns, for the labelled configs.
         prompts: label id to number of dialogues whose first turn has it (EDOS paper, Table 9); likewise.
         label_sources: model to number of turns that it labelled; likewise.
-        confidence: number of turns by the confidence of their label, in CONFIDENCE_BINS bins; empty where there are no labels.
+        confidence: number of turns by the confidence of their label, in CONFIDENCE_BINS bins; empty where there are no
+            labels.
         languages: language code to number of dialogues.
         kinds: kind of the source file to number of dialogues.
         decades: "1990s" and the like, or UNKNOWN, to number of dialogues.
@@ -105,7 +109,9 @@ class Statistics:
         _count(self.labels, labels)
         _count(self.prompts, labels.take(pa.array(offsets[:-1][np.diff(offsets) > 0])))
         _count(self.label_sources, turns.field("label_source"))
-        bins = np.clip(pc.fill_null(turns.field("confidence"), 0).to_numpy() * CONFIDENCE_BINS, 0, CONFIDENCE_BINS - 1).astype(np.int64)
+        bins = np.clip(
+            pc.fill_null(turns.field("confidence"), 0).to_numpy() * CONFIDENCE_BINS, 0, CONFIDENCE_BINS - 1
+        ).astype(np.int64)
         before = self.confidence or [0] * CONFIDENCE_BINS
         self.confidence = (np.bincount(bins, minlength=CONFIDENCE_BINS) + before).tolist()
 
@@ -119,7 +125,11 @@ def from_record(kind: type[S], record: Mapping[str, Any]) -> S:
     Raises:
         TypeError: the record has other fields, as one of another version may.
     """
-    restored = {name: {int(label): count for label, count in record[name].items()} for name in ("labels", "prompts") if name in record}
+    restored = {
+        name: {int(label): count for label, count in record[name].items()}
+        for name in ("labels", "prompts")
+        if name in record
+    }
     return kind(**{**record, **restored})
 
 

@@ -23,14 +23,16 @@ _MOST_SCRIPTS = 2  # a phrase of more scripts says nothing
 class Alignment:
     """Where the sentences of a subtitle file stand in the speeches of a script.
 
-    Confidences are 0 to 1. A match has the more of it, the rarer its word is, the more matches on both sides bear it out, and the more of its sentence matches
-    too; so a short common sentence that met its like by chance has little. A sentence that is not aligned has none.
+    Confidences are 0 to 1. A match has the more of it, the rarer its word is, the more matches on both sides bear it
+    out, and the more of its sentence matches too; so a short common sentence that met its like by chance has little. A
+    sentence that is not aligned has none.
 
     Attributes:
         speech: int32 [sentences], index of the speech in which a sentence begins, NO_SPEECH if it is not aligned.
         last_speech: int32 [sentences], index of the speech in which it ends.
         confidence: float32 [sentences], the mean over all its words, 0 for those without a match.
-        opening: float32 [sentences], how surely it begins in `speech`: that of the surest match, less 5 % for each word before it.
+        opening: float32 [sentences], how surely it begins in `speech`: that of the surest match, less 5 % for each word
+            before it.
         closing: float32 [sentences], how surely it ends in `last_speech`: likewise from its end.
     """
 
@@ -70,12 +72,14 @@ def align(sentences: Sequence[str], speeches: Sequence[str]) -> Alignment:
     return Alignment(first, last, confidence.astype(np.float32), opening, closing)
 
 
-def seam_labels(alignment: Alignment, speakers: Sequence[str], scenes: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
+def seam_labels(
+    alignment: Alignment, speakers: Sequence[str], scenes: Sequence[int] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Say for each sentence whether it goes on with the turn of the sentence before.
 
-    A turn is one speaker's: two speeches of the same speaker in a row, parted by a stage direction only, are one turn, but a change of scene begins a new one.
-    Where others speak in the script between two sentences of the same speaker, it is not known whether they were cut. A joint name ("Ann & Bob") is a
-    speaker of its own.
+    A turn is one speaker's: two speeches of the same speaker in a row, parted by a stage direction only, are one turn,
+    but a change of scene begins a new one. Where others speak in the script between two sentences of the same speaker,
+    it is not known whether they were cut. A joint name ("Ann & Bob") is a speaker of its own.
 
     Args:
         alignment: of the sentences with the speeches.
@@ -83,17 +87,24 @@ def seam_labels(alignment: Alignment, speakers: Sequence[str], scenes: Sequence[
         scenes: number of the scene of each speech; None: all in one scene.
 
     Returns:
-        int8 [sentences]: 1 same turn, 0 new turn, -1 unknown (always so for the first sentence); and float32 [sentences], 0 to 1, the confidence of the
-        label, 0 where it is unknown: how surely the last words before the seam and the first behind it are aligned, whichever is less.
+        int8 [sentences]: 1 same turn, 0 new turn, -1 unknown (always so for the first sentence); and float32
+        [sentences], 0 to 1, the confidence of the
+        label, 0 where it is unknown: how surely the last words before the seam and the first behind it are aligned,
+            whichever is less.
 
     Raises:
         ValueError: the alignment names a speech that has no speaker, or there are not as many scenes as speakers.
     """
     most = int(alignment.last_speech.max(initial=NO_SPEECH))
     if most >= len(speakers):
-        raise ValueError(f"a sentence is aligned with speech {most}, but there are {len(speakers)} speakers: give the speaker of every speech, from speech 0")
+        raise ValueError(
+            f"a sentence is aligned with speech {most}, but there are {len(speakers)} speakers: give the speaker of "
+            "every speech, from speech 0"
+        )
     if scenes is not None and len(scenes) != len(speakers):
-        raise ValueError(f"there are {len(speakers)} speakers and {len(scenes)} scenes: give one of each for every speech")
+        raise ValueError(
+            f"there are {len(speakers)} speakers and {len(scenes)} scenes: give one of each for every speech"
+        )
     same, confidence = np.full(len(alignment.speech), -1, np.int8), np.zeros(len(alignment.speech), np.float32)
     if len(same) < 2 or not len(speakers):
         return same, confidence
@@ -110,15 +121,17 @@ def seam_labels(alignment: Alignment, speakers: Sequence[str], scenes: Sequence[
 
 
 def find_scripts(films: Sequence[Sequence[str]], scripts: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
-    """Find the script of each film by the phrases of four words that they share, as the numbers in file names are often wrong.
+    """Find the script of each film by the phrases of four words that they share, as the numbers in file names are often
+    wrong.
 
     Args:
         films: the sentences of each film.
         scripts: the speeches of each script.
 
     Returns:
-        int64 [films], index of the script that has most of the film's phrases; and float64 [films], the share of the film's phrases that it has, 0 to 1.
-        Phrases of more than two scripts do not count. A film shares about half or more with its script, and less than 0.05 with any other.
+        int64 [films], index of the script that has most of the film's phrases; and float64 [films], the share of the
+        film's phrases that it has, 0 to 1. Phrases of more than two scripts do not count. A film shares about half or
+        more with its script, and less than 0.05 with any other.
 
     Raises:
         ValueError: there is no script.
@@ -155,7 +168,9 @@ def _drop_strays(place: np.ndarray, owners: np.ndarray, speech_of: np.ndarray) -
 
 
 def _trust(place: np.ndarray, worth: np.ndarray) -> np.ndarray:
-    """Return float64 [words], 0 to 1: how well each match is borne out by itself and by matches on both sides of it; 0 where there is none."""
+    """Return float64 [words], 0 to 1: how well each match is borne out by itself and by matches on both sides of it; 0
+    where there is none.
+    """
     left, right = np.zeros(len(place)), np.zeros(len(place))
     for step in range(1, min(_REACH, len(place) - 1) + 1):
         near = (place[step:] >= 0) & (place[:-step] >= 0) & (np.abs(place[step:] - place[:-step] - step) <= _SLACK)
@@ -166,9 +181,11 @@ def _trust(place: np.ndarray, worth: np.ndarray) -> np.ndarray:
 
 
 def _backing(place: np.ndarray, worth: np.ndarray, owners: np.ndarray) -> np.ndarray:
-    """Return float64 [words], 0 to 1: how well its whole sentence bears a match out, by the share of what matches in it or by its amount.
+    """Return float64 [words], 0 to 1: how well its whole sentence bears a match out, by the share of what matches in it
+    or by its amount.
 
-    One common word of two easily finds its like where the rest of the sentence is not in the script: "thank you" and "you know".
+    One common word of two easily finds its like where the rest of the sentence is not in the script: "thank you" and
+    "you know".
     """
     matched = np.bincount(owners, worth * (place >= 0))
     share = matched / np.maximum(np.bincount(owners, worth), 1)
@@ -177,7 +194,9 @@ def _backing(place: np.ndarray, worth: np.ndarray, owners: np.ndarray) -> np.nda
 
 
 def _surest(trust: np.ndarray, owners: np.ndarray, distance: np.ndarray, count: int) -> np.ndarray:
-    """Return float32 [sentences]: the trust in the surest match near the edge of each sentence, less for each word by which it is away from the edge."""
+    """Return float32 [sentences]: the trust in the surest match near the edge of each sentence, less for each word by
+    which it is away from the edge.
+    """
     surest: np.ndarray = np.zeros(count, np.float32)
     np.maximum.at(surest, owners, trust * _FADING**distance)
     return surest

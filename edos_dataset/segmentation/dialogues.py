@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import DIALOGUES, unnest
+from edos_dataset.arrays import unnest
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.schema import DIALOGUES
 
 _EDGES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60])  # seconds
 _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:], strict=True)), ">=60", "unknown")
@@ -52,11 +53,15 @@ class SegmentDialogues(Stage):
         return pa.table({name: columns[name] for name in DIALOGUES.names}, schema=DIALOGUES)
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count all pairs of adjacent turns of a document by the silence between them, also the pairs that the cuts part."""
+        """Count all pairs of adjacent turns of a document by the silence between them, also the pairs that the cuts
+        part.
+        """
         turns, offsets = unnest(table, "turns")
         if not len(turns):
             return {}
-        documents = np.repeat(table["document_id"].combine_chunks().dictionary_encode().indices.to_numpy(), np.diff(offsets))
+        documents = np.repeat(
+            table["document_id"].combine_chunks().dictionary_encode().indices.to_numpy(), np.diff(offsets)
+        )
         silences = _silences(turns)[1:][documents[1:] == documents[:-1]]
         bins = np.where(np.isnan(silences), len(_BINS) - 1, np.searchsorted(_EDGES, silences, side="right"))
         return {f"gap_s:{_BINS[index]}": count for index, count in sorted(Counter(bins.tolist()).items())}

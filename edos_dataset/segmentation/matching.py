@@ -1,10 +1,11 @@
 """Which words of two tellings of one text match, both read in order.
 
-Subtitles shorten and scripts differ from what was filmed, so gaps cost by their number, not by their length; and as common words meet by chance everywhere,
-opening a run of matches costs more than one common word earns. The best chain of runs is found exactly, row by row over the places where equal words meet
-(Hunt & Szymanski, "A fast algorithm for computing longest common subsequences", 1977, with the cost of opening added). Only runs that were the best of some
-beginning are kept, so memory grows with the words, not with their product. Long texts are first cut where a phrase is found once on either side and none
-crosses it (after Cohen's patience diff).
+Subtitles shorten and scripts differ from what was filmed, so gaps cost by their number, not by their length; and as
+common words meet by chance everywhere, opening a run of matches costs more than one common word earns. The best chain
+of runs is found exactly, row by row over the places where equal words meet (Hunt & Szymanski, "A fast algorithm for
+computing longest common subsequences", 1977, with the cost of opening added). Only runs that were the best of some
+beginning are kept, so memory grows with the words, not with their product. Long texts are first cut where a phrase is
+found once on either side and none crosses it (after Cohen's patience diff).
 """
 
 from collections.abc import Iterator
@@ -31,8 +32,8 @@ def match_words(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.nd
         theirs: int64 [m], numbers of words, numbered alike.
 
     Returns:
-        int64 [n], the place in `theirs` of each word's match, growing, or UNMATCHED; and int64 [n], what a match of each word is worth: 20 for the commonest
-        word to 100 for one that comes once on either side.
+        int64 [n], the place in `theirs` of each word's match, growing, or UNMATCHED; and int64 [n], what a match of
+        each word is worth: 20 for the commonest word to 100 for one that comes once on either side.
     """
     worth = _worth(np.concatenate([ours, theirs]))
     place: np.ndarray = np.full(len(ours), UNMATCHED)
@@ -48,7 +49,9 @@ def hash_phrases(words: np.ndarray, length: int) -> np.ndarray:
     """Return uint64 [max(words - length + 1, 0)]: a hash of the phrase of `length` words that begins at each word."""
     phrases = np.zeros(max(len(words) - length + 1, 0), np.uint64)
     for step in range(length):
-        phrases = (phrases + words[step : step + len(phrases)].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        phrases = (phrases + words[step : step + len(phrases)].astype(np.uint64) + np.uint64(1)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         phrases ^= phrases >> np.uint64(29)
     return phrases
 
@@ -65,11 +68,16 @@ def _cuts(ours: np.ndarray, theirs: np.ndarray) -> list[tuple[int, int]]:
     """Return places in both texts, growing, at which they may be cut and the pieces matched for themselves."""
     if len(ours) < 2 * _PIECE:
         return []
-    once = [(found[counts == 1], at[counts == 1]) for found, at, counts in (_count(hash_phrases(words, _PHRASE)) for words in (ours, theirs))]
+    once = [
+        (found[counts == 1], at[counts == 1])
+        for found, at, counts in (_count(hash_phrases(words, _PHRASE)) for words in (ours, theirs))
+    ]
     _, mine, other = np.intersect1d(once[0][0], once[1][0], assume_unique=True, return_indices=True)
     pairs = np.stack([once[0][1][mine], once[1][1][other]])
     pairs = pairs[:, np.argsort(pairs[0])] + _PHRASE // 2
-    uncrossed = (pairs[1] == np.maximum.accumulate(pairs[1])) & (pairs[1] == np.minimum.accumulate(pairs[1][::-1])[::-1])
+    uncrossed = (pairs[1] == np.maximum.accumulate(pairs[1])) & (
+        pairs[1] == np.minimum.accumulate(pairs[1][::-1])[::-1]
+    )
     cuts: list[tuple[int, int]] = []
     for at, place in pairs[:, uncrossed].T.tolist():
         if at - (cuts[-1][0] if cuts else 0) >= _PIECE:
@@ -129,19 +137,29 @@ class _Chains:
 
 
 def _best_chain(ours: np.ndarray, theirs: np.ndarray, worth: np.ndarray, opening: int) -> np.ndarray:
-    """Return the places of the chain of runs with the highest sum of worths less `opening` a run; of two as good, the one found first."""
+    """Return the places of the chain of runs with the highest sum of worths less `opening` a run; of two as good, the
+    one found first.
+    """
     order = np.argsort(theirs, kind="stable")
     low, high = (np.searchsorted(theirs[order], ours, side) for side in ("left", "right"))
     chains = _Chains(np.zeros(len(theirs) + 1, np.int64), np.full(len(theirs) + 1, -1))
     ends = scores = lengths = befores = np.zeros(0, np.int64)  # of the runs that the word before was part of
     for row in range(len(ours)):
         columns = order[low[row] : high[row]]
-        new_scores, new_befores, new_lengths = chains.score[columns] - opening, chains.by[columns], np.ones(len(columns), np.int64)
+        new_scores, new_befores, new_lengths = (
+            chains.score[columns] - opening,
+            chains.by[columns],
+            np.ones(len(columns), np.int64),
+        )
         if len(ends) and len(columns):
             old = np.minimum(ends.searchsorted(columns), len(ends) - 1)
             goes_on = (ends[old] == columns) & (scores[old] >= new_scores)
             old = old[goes_on]
-            new_scores[goes_on], new_befores[goes_on], new_lengths[goes_on] = scores[old], befores[old], lengths[old] + 1
+            new_scores[goes_on], new_befores[goes_on], new_lengths[goes_on] = (
+                scores[old],
+                befores[old],
+                lengths[old] + 1,
+            )
         ends, scores, befores, lengths = columns + 1, new_scores + worth[ours[row]], new_befores, new_lengths
         for k in np.flatnonzero(scores > chains.score[ends]).tolist():
             length = int(lengths[k])

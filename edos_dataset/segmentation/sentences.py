@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.pipeline import Stage, Unit
-from edos_dataset.schema import LINE, SENTENCES, nest, unnest
+from edos_dataset.arrays import nest, unnest
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.schema import LINE, SENTENCES
 
 _NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a new sentence
 _AFTER_MARK = "\"'”’»)]*"
@@ -21,7 +22,9 @@ _BORDER = re.compile(r"(?:[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿�
 _SECOND_VOICE = re.compile(r"[-–—]+\s*")
 _TAKEN_UP = re.compile(r"(?:\.\.+|…)\s*")
 _TRAILING = re.compile(r"\s*(?:\.\.+|…)$")
-_TITLE = re.compile(r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|(?<!\w\.)[A-HJ-Z])\.$")
+_TITLE = re.compile(
+    r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|(?<!\w\.)[A-HJ-Z])\.$"
+)
 _SHORT_FORM = re.compile(r"(?<![^\W_])(?:Jr|Sr|etc|approx|usw|ca|pl|stb|[ap]\.m|(?:[A-Za-z]\.)+[A-Za-z])\.$")
 _NUMBER = re.compile(r"(?<![^\W_])(?:No|Nos|Nr)\.$")
 _SELF = re.compile(r"I(?:['’ ]|$)")
@@ -42,8 +45,8 @@ class _Line(NamedTuple):
 class SplitSentences(Stage):
     """Join the lines of subtitles to sentences; OPUS documents have sentences already and pass.
 
-    A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new one begins, and the pause between
-    them. A dash or the name of another speaker always begins a sentence.
+    A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new
+    one begins, and the pause between them. A dash or the name of another speaker always begins a sentence.
 
     Args:
         max_words: a sentence of this many words ends with its line, whatever follows.
@@ -63,13 +66,17 @@ class SplitSentences(Stage):
         """Turn LINES into SENTENCES, a document a row."""
         lines, offsets = unnest(table, "lines")
         pieces: list[pa.StructArray] = []
-        for row, (source, language) in enumerate(zip(table["source"].to_pylist(), table["language"].to_pylist(), strict=True)):
+        for row, (source, language) in enumerate(
+            zip(table["source"].to_pylist(), table["language"].to_pylist(), strict=True)
+        ):
             document = lines.slice(offsets[row], offsets[row + 1] - offsets[row])
             pieces.append(document if source["kind"] == "opus" else self._split(document, language))
         flat = pa.concat_arrays(pieces) if pieces else lines
         ends = np.cumsum([0, *map(len, pieces)])
         columns = {name: table[name] for name in SENTENCES.names if name != "sentences"}
-        return pa.table({**columns, "sentences": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat)}, schema=SENTENCES)
+        return pa.table(
+            {**columns, "sentences": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat)}, schema=SENTENCES
+        )
 
     def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
         columns = [lines.field(field.name).to_pylist() for field in LINE]
@@ -78,7 +85,11 @@ class SplitSentences(Stage):
         found: list[_Line] = []
         for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):
             found += _sentences(passage, upper_counts)
-        rows = dict(zip(_Line._fields, zip(*found, strict=True), strict=True)) if found else dict.fromkeys(_Line._fields, ())
+        rows = (
+            dict(zip(_Line._fields, zip(*found, strict=True), strict=True))
+            if found
+            else dict.fromkeys(_Line._fields, ())
+        )
         flat: pa.StructArray = nest([0, len(found)], LINE, {**rows, "id": range(1, len(found) + 1)}).flatten()
         return flat
 
@@ -171,7 +182,9 @@ def _sentences(passage: list[_Line], upper_counts: bool) -> Iterator[_Line]:
 
 
 def _ends_sentence(text: str, border: re.Match[str], upper_counts: bool) -> bool:
-    """Say whether the marks of a border end a sentence rather than a short form; an ellipsis does so only where a capital follows that counts."""
+    """Say whether the marks of a border end a sentence rather than a short form; an ellipsis does so only where a
+    capital follows that counts.
+    """
     if border.group().startswith(("..", "…")):
         return upper_counts
     if border.group()[0] != ".":
@@ -183,7 +196,9 @@ def _ends_sentence(text: str, border: re.Match[str], upper_counts: bool) -> bool
 
 
 def _join(passage: list[_Line]) -> tuple[str, list[int]]:
-    """Return the text of the lines as one, and where each line begins in it; where a line is taken up by "..." the marks of both sides go."""
+    """Return the text of the lines as one, and where each line begins in it; where a line is taken up by "..." the
+    marks of both sides go.
+    """
     text = passage[0].text
     begins = [0]
     for line in passage[1:]:

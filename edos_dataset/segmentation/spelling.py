@@ -1,4 +1,6 @@
-"""Words as numbers, so that two spellings of one word are one: "Dr" and "Doctor", "gonna" and "going to", "21" and "twenty-one", "don't" and "do not"."""
+"""Words as numbers, so that two spellings of one word are one: "Dr" and "Doctor", "gonna" and "going to", "21" and
+"twenty-one", "don't" and "do not".
+"""
 
 import re
 import unicodedata
@@ -34,10 +36,13 @@ def number_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         texts: any texts.
 
     Returns:
-        int64 [words], the number of each word, from 0 without gaps, the same for all spellings of one word; and int64 [words], the index of its text.
+        int64 [words], the number of each word, from 0 without gaps, the same for all spellings of one word; and int64
+        [words], the index of its text.
     """
     whole = unicodedata.normalize("NFKD", _BREAK.join(text.replace(_BREAK, " ") for text in texts))
-    words = pa.array(_WORD.findall(_DROPPED.sub("", whole).casefold().translate({ord("’"): "'", ord("‘"): "'"})), pa.string()).dictionary_encode()
+    words = pa.array(
+        _WORD.findall(_DROPPED.sub("", whole).casefold().translate({ord("’"): "'", ord("‘"): "'"})), pa.string()
+    ).dictionary_encode()
     spelled = [_spell(word) for word in words.dictionary.to_pylist()]
     known: dict[str, int] = {}
     flat = np.array([known.setdefault(part, len(known)) for parts in spelled for part in parts], np.int64)
@@ -64,7 +69,9 @@ def _spell(word: str) -> list[str]:
 
 
 def _spell_number(number: int) -> list[str]:
-    """Return the words of a number up to 99, or of whole hundreds or thousands up to 9900; of others there is more than one reading."""
+    """Return the words of a number up to 99, or of whole hundreds or thousands up to 9900; of others there is more than
+    one reading.
+    """
     if number < len(_UNITS):
         return [_UNITS[number]]
     if number < 100:

@@ -9,7 +9,10 @@ _SHOUTED_ENDING = re.compile(r"'(?<=[a-z]')(?:[STMD]|RE|VE|LL)(?!\w)")
 _CLOCK = re.compile(r": (?<=\d: )(?=\d\d)")
 _AMOUNT = re.compile(r"([$£€#]) (?=\d)")
 _OPENING = ("( ", "[ ", "{ ", "“ ", "„ ", "« ", "¿ ", "¡ ")
-_ELISION = re.compile(r"(?<!\w)((?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|all|dall|dell|nell|sull|quell|bell|un)['’]) (?=\w)", re.IGNORECASE)
+_ELISION = re.compile(
+    r"(?<!\w)((?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|all|dall|dell|nell|sull|quell|bell|un)['’]) (?=\w)",
+    re.IGNORECASE,
+)
 _ELIDING = frozenset({"ca", "fr", "it"})
 _PARTICLE = re.compile(r"(?<!\w)([OoDdYy]) '(?=\w)")
 _FREE_QUOTES = {quote: re.compile(rf"(?<!\S){quote}(?=[\s,.;:!?)\]…]|$)") for quote in "\"'"}
@@ -22,8 +25,9 @@ _DOTS = frozenset(".…")
 def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
     """Undo the spaces that a tokenizer put between words and punctuation.
 
-    Closing punctuation and the endings of contractions go to the word before, opening punctuation to the word behind; straight quotes open and close by
-    turns. A single dash keeps its spaces, since at the start of a line it announces a new speaker.
+    Closing punctuation and the endings of contractions go to the word before, opening punctuation to the word behind;
+    straight quotes open and close by turns. A single dash keeps its spaces, since at the start of a line it announces a
+    new speaker.
 
     Args:
         sentences: tokens of a sentence with a single space between two; no line breaks.
@@ -33,7 +37,9 @@ def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
     text = _CLOCK.sub(":", _LEFT.sub("", "\n".join(sentences)))
     for opening in _OPENING:
         text = text.replace(opening, opening[0])
-    text = _SHOUTED_ENDING.sub(lambda match: match[0].lower(), text.replace("- -", "--"))  # "can'T": OPUS gave the true case of "CAN" only
+    text = _SHOUTED_ENDING.sub(
+        lambda match: match[0].lower(), text.replace("- -", "--")
+    )  # "can'T": OPUS gave the true case of "CAN" only
     if any(sign in text for sign in "$£€#"):
         text = _AMOUNT.sub(r"\1", text)
     if language in _ELIDING:
@@ -55,12 +61,17 @@ def _finish(line: str) -> str:
 def _pair(line: str, quote: str) -> str:
     """Join free-standing quotes to what they open or close.
 
-    Where none is open a quote opens, unless no word comes behind it: the sentences of one quotation stand apart in the corpus.
+    Where none is open a quote opens, unless no word comes behind it: the sentences of one quotation stand apart in the
+    corpus.
     """
     before, *parts = _FREE_QUOTES[quote].split(line)
     is_open = False
     for index, part in enumerate(parts):
-        if quote == "'" and not is_open and (letter := _join_letter(before, part, is_last=index == len(parts) - 1)) is not None:
+        if (
+            quote == "'"
+            and not is_open
+            and (letter := _join_letter(before, part, is_last=index == len(parts) - 1)) is not None
+        ):
             before = letter
         elif is_open or (before and not any(_WORD.search(later) for later in parts[index:])):
             before = f"{before.rstrip()}{quote}{part}"
@@ -74,7 +85,8 @@ def _pair(line: str, quote: str) -> str:
 def _join_letter(before: str, part: str, is_last: bool) -> str | None:
     """Join an apostrophe that stands for a letter ("goin '", "' cause"); null if it may be a quote.
 
-    Behind "-ing" it goes, as OPUS wrote the word out. A last one in the middle of a line closes nothing and opens nothing: OPUS took its word for another.
+    Behind "-ing" it goes, as OPUS wrote the word out. A last one in the middle of a line closes nothing and opens
+    nothing: OPUS took its word for another.
     """
     if _CLIPPED_START.match(part):
         return f"{before}'{part[1:]}"

@@ -12,7 +12,9 @@ CANDIDATES: tuple[str, ...] = (
     "cp1252", "cp1250", "iso8859-2", "cp1251", "cp1254", "cp1253", "cp1257", "cp1255", "cp1256", "koi8-r", "iso8859-15", "iso8859-5", "iso8859-7",
     "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "cp874", "cp850", "cp852", "cp866", "cp437", "mac-roman",
 )  # fmt: skip
-"""Encodings tried on bytes that are not UTF-8, the likelier first: where two give equally plausible text the first is taken."""
+"""Encodings tried on bytes that are not UTF-8, the likelier first: where two give equally plausible text the first is
+taken.
+"""
 
 SAMPLE = 2**16
 """Bytes of lines with non-ASCII characters on which the candidates are judged."""
@@ -34,29 +36,36 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _DECLARED_BONUS = 0.5
-_RARE = frozenset({"cp850", "cp852", "cp866", "cp437", "mac-roman"})  # of DOS and old Macs: "…" of cp1252 is "à" in all of DOS
+_RARE = frozenset(
+    {"cp850", "cp852", "cp866", "cp437", "mac-roman"}
+)  # of DOS and old Macs: "…" of cp1252 is "à" in all of DOS
 _RARE_MALUS = 0.5
 _NON_ASCII_LINE = re.compile(rb"[^\r\n]{0,400}[\x80-\xff][^\r\n]{0,400}")
 # What a byte becomes if read as Windows-1252, and as Latin-1 where that has no character.
 _BYTES = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
 _CONTINUATIONS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
 _MISREAD = re.compile(f"[ÂÃÄÅ][{re.escape(_CONTINUATIONS)}]|â[{re.escape(_CONTINUATIONS)}]{{2}}")
-_SUSPICIOUS = (re.compile(rb"\xc3[\x82\x83\xa2]"), re.compile(rb"\xc2[\x80-\x9f]"))  # "Â", "Ã", "â", and control characters
+_SUSPICIOUS = (
+    re.compile(rb"\xc3[\x82\x83\xa2]"),
+    re.compile(rb"\xc2[\x80-\x9f]"),
+)  # "Â", "Ã", "â", and control characters
 _MISREAD_LEADS = re.compile("[ÂÃâ]")
 _CONTROLS = {byte: character for character, byte in _BYTES.items() if byte < 0xA0}
 _CONTROL = re.compile("[\x80-\x9f]")
 
 
 def decode(data: bytes, declared: str | None = None, language: str | None = None) -> tuple[str, str, float]:
-    """Decode bytes by the strongest evidence: byte order mark, valid UTF-8, the pattern of zero bytes of UTF-16, then the most plausible candidate.
+    """Decode bytes by the strongest evidence: byte order mark, valid UTF-8, the pattern of zero bytes of UTF-16, then
+    the most plausible candidate.
 
-    A declared encoding counts as evidence only, as subtitles are often saved anew under the old declaration. Text that was read as Windows-1252 once too
-    often ("donâ€™t", "cafÃ©") is repaired where the repair gives valid UTF-8.
+    A declared encoding counts as evidence only, as subtitles are often saved anew under the old declaration. Text that
+    was read as Windows-1252 once too often ("donâ€™t", "cafÃ©") is repaired where the repair gives valid UTF-8.
 
     Args:
         data: the bytes.
         declared: encoding named by the file.
-        language: code of the language expected, whose letters make an encoding more plausible; the language that the ASCII words show goes before it.
+        language: code of the language expected, whose letters make an encoding more plausible; the language that the
+            ASCII words show goes before it.
 
     Returns:
         The text without byte order mark; the encoding; and a confidence of 0 to 1.
@@ -85,7 +94,10 @@ def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:
     text = data.decode(encoding, "replace")
     broken = text.count("\ufffd")
     if broken * 10 > len(text):
-        raise ReadError("unknown_encoding", f"has the byte order mark of {encoding}, but {broken:,} of {len(text):,} characters are invalid")
+        raise ReadError(
+            "unknown_encoding",
+            f"has the byte order mark of {encoding}, but {broken:,} of {len(text):,} characters are invalid",
+        )
     if encoding == "utf-8" and not broken and not text.isascii():
         return _repair(text)
     return text, encoding, 1.0 if not broken else 0.9
@@ -116,7 +128,9 @@ def _decode_by_candidates(data: bytes, declared: str | None, language: str | Non
     best = max(scores, key=lambda name: scores[name][0])
     score, count, text = scores[best]
     if score < LEAST_PLAUSIBLE and count > FEW:
-        raise ReadError("unknown_encoding", f"text in none of {len(scores)} encodings tried; the most plausible is {best}")
+        raise ReadError(
+            "unknown_encoding", f"text in none of {len(scores)} encodings tried; the most plausible is {best}"
+        )
     rival = max((other for other, _, others in scores.values() if others != text), default=-math.inf)
     decided = 1 - 0.5 * math.exp(-(score - rival) * min(count, FEW) / 2)
     return data.decode(best, "replace"), best, round(decided * min(max((score + 2) / 4, 0.1), 1.0), 3)

@@ -40,7 +40,9 @@ def read_bytes(location: Path, member: str | None, max_bytes: int) -> bytes:
     except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, struct.error) as error:
         raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
     except KeyError as error:
-        raise ReadError("corrupt_member", f"the archive has no member {member!r} any more: it was changed after the inventory") from error
+        raise ReadError(
+            "corrupt_member", f"the archive has no member {member!r} any more: it was changed after the inventory"
+        ) from error
     except (NotImplementedError, RuntimeError) as error:  # zipfile: an unknown compression, or a password
         raise ReadError("unreadable", f"{error}; pack the archive anew without a password, with deflate") from error
     except OSError as error:
@@ -60,7 +62,9 @@ def _open(location: Path, member: str | None) -> IO[bytes]:
 
 @lru_cache(maxsize=4)
 def _archive(location: Path, modified: int, size: int, process: int) -> zipfile.ZipFile:
-    """Keep an archive open: reading the directory of the OPUS archive takes seconds, and a shard reads a hundred of its members."""
+    """Keep an archive open: reading the directory of the OPUS archive takes seconds, and a shard reads a hundred of its
+    members.
+    """
     return zipfile.ZipFile(location)
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.schema import FILE, FILMS, nest, unnest
+from edos_dataset.arrays import nest, unnest
+from edos_dataset.schema import FILE, FILMS
 from edos_dataset.sources.names import KINDS, SUFFIXES, Named, name_file, same_language, split_suffix
 
 BYTES_PER_SENTENCE: dict[str, float] = {"opus": 300.0, "subtitle": 50.0}
-"""Stored bytes that hold about one sentence. Parsed OPUS XML takes 300 (5 to 6 words and their tags), a SubRip line 50."""
+"""Stored bytes that hold about one sentence. Parsed OPUS XML takes 300 (5 to 6 words and their tags), a SubRip line 50.
+"""
 
 COMPRESSION: dict[str, float] = {"opus": 5.5, "subtitle": 2.4}
 """How many times smaller gzip or zip makes such a file."""
@@ -42,7 +44,8 @@ class Inventory:
 
 
 def find_films(sources: Sequence[Path], language: str) -> Inventory:
-    """Find all subtitle files in files, folders and zip archives; neither the order of the sources nor that of a listing matters.
+    """Find all subtitle files in files, folders and zip archives; neither the order of the sources nor that of a
+    listing matters.
 
     Args:
         sources: files, folders (with all folders below, also behind symbolic links) and zip archives.
@@ -59,7 +62,9 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
     for entry in walk.entries:
         named = name_file(entry.path, entry.full_path)
         if named.language is not None and not same_language(named.language, language):
-            walk.skipped.append((entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}"))
+            walk.skipped.append(
+                (entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}")
+            )
             continue
         if named.document_id in found:
             raise _collision(named.document_id, found[named.document_id][1], entry)
@@ -72,12 +77,16 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
 
 
 def estimate_sentences(films: pa.Table) -> np.ndarray:
-    """Return about how many sentences each film of a FILMS table holds (float64), judged by the size and kind of its files."""
+    """Return about how many sentences each film of a FILMS table holds (float64), judged by the size and kind of its
+    files.
+    """
     flat, offsets = unnest(films, "files")
     kinds, names = flat.field("kind").to_pylist(), flat.field("path").to_pylist()
     zipped = flat.field("member").is_valid().to_numpy(zero_copy_only=False)
     packed = zipped | np.array([name.endswith(".gz") for name in names], dtype=bool)
-    rate = np.array([1 / BYTES_PER_SENTENCE[kind] for kind in kinds]) * np.where(packed, [COMPRESSION[kind] for kind in kinds], 1.0)
+    rate = np.array([1 / BYTES_PER_SENTENCE[kind] for kind in kinds]) * np.where(
+        packed, [COMPRESSION[kind] for kind in kinds], 1.0
+    )
     running = np.concatenate([[0.0], np.cumsum(flat.field("size").to_numpy() * rate)])
     return np.asarray(np.maximum(running[offsets[1:]] - running[offsets[:-1]], 1.0))
 
@@ -97,7 +106,9 @@ class _Entry:
 
 @dataclass
 class _Walk:
-    """One walk over all sources. Links are followed last, so that a file is always known by its real path if it has one."""
+    """One walk over all sources. Links are followed last, so that a file is always known by its real path if it has
+    one.
+    """
 
     entries: list[_Entry] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -106,11 +117,15 @@ class _Walk:
 
     def run(self, sources: Iterable[Path]) -> None:
         # A folder before the folders in it: `subs subs/season1` gives the same as `subs/season1 subs`.
-        for location in sorted({os.path.abspath(source) for source in sources}, key=lambda path: (path.count(os.sep), path)):
+        for location in sorted(
+            {os.path.abspath(source) for source in sources}, key=lambda path: (path.count(os.sep), path)
+        ):
             try:
                 os.stat(location)
             except OSError as error:
-                raise SourceError(f"source {location}: {error.strerror}. Give an existing file, folder or zip archive") from error
+                raise SourceError(
+                    f"source {location}: {error.strerror}. Give an existing file, folder or zip archive"
+                ) from error
             self._visit(os.path.basename(location), location)
         while self._links:
             self._links.sort(reverse=True)
@@ -169,7 +184,11 @@ class _Walk:
     def _add_zip(self, path: str, location: str) -> None:
         try:
             with zipfile.ZipFile(location) as archive:
-                members = {info.filename: (info.compress_size, f"{info.CRC:08x}") for info in archive.infolist() if not info.is_dir()}
+                members = {
+                    info.filename: (info.compress_size, f"{info.CRC:08x}")
+                    for info in archive.infolist()
+                    if not info.is_dir()
+                }
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             self.skipped.append((path, f"unreadable_zip: {error}"))
             return
@@ -180,7 +199,8 @@ class _Walk:
 def _collision(document_id: str, first: _Entry, second: _Entry) -> SourceError:
     one, other = sorted([first.full_path, second.full_path])
     return SourceError(
-        f"two files have the document id {document_id!r}: {one} and {other}. Ids come from the path below the source, so give the folder that holds both, "
+        f"two files have the document id {document_id!r}: {one} and {other}. Ids come from the path below the source, "
+        "so give the folder that holds both, "
         "rename one of the sources, or leave out the copy"
     )
 

@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 
-# Of every word only what ASCII can show, as the text is not yet decoded; words common to several languages count for each.
+# Of every word only what ASCII can show, as the text is not yet decoded; words common to several languages count for
+# each.
 _WORDS = {
     "cs": "ale co jak je jsem jsi kde na nic proto se tak to",
     "da": "det der du er har hvad ikke jeg kan mig og vil",
@@ -40,7 +41,8 @@ LEAD = 1.2
 
 
 def guess_language(text: str) -> str | None:
-    """Return the code of the language, or null if its commonest words are too few or those of another are as many; only Latin script is known.
+    """Return the code of the language, or null if its commonest words are too few or those of another are as many; only
+    Latin script is known.
 
     Args:
         text: some thousand characters; anything but ASCII letters parts words.

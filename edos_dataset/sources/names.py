@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 KINDS: dict[str, str] = {
     suffix + packed: kind
-    for suffix, kind in {".xml": "opus", ".srt": "subtitle", ".vtt": "subtitle", ".ass": "subtitle", ".ssa": "subtitle"}.items()
+    for suffix, kind in {
+        ".xml": "opus",
+        ".srt": "subtitle",
+        ".vtt": "subtitle",
+        ".ass": "subtitle",
+        ".ssa": "subtitle",
+    }.items()
     for packed in ("", ".gz")
 }
 """Kind of file by suffix."""
@@ -19,8 +25,26 @@ _LANGUAGES = {
     "kor": "ko", "nld": "nl", "nor": "no", "pol": "pl", "por": "pt", "ron": "ro", "rum": "ro", "rus": "ru", "slk": "sk", "slo": "sk", "slv": "sl",
     "spa": "es", "srp": "sr", "swe": "sv", "tha": "th", "tur": "tr", "ukr": "uk", "vie": "vi", "zho": "zh",
 }  # fmt: skip
-_CODES = frozenset(_LANGUAGES.values()) | {"bn", "et", "eu", "fa", "ga", "gl", "is", "lt", "lv", "mk", "ms", "nb", "sq", "ta", "te", "ur"}
-# Such a code is also a word of titles ("dr.no.srt"): it is believed only behind a release name, which has a number in it.
+_CODES = frozenset(_LANGUAGES.values()) | {
+    "bn",
+    "et",
+    "eu",
+    "fa",
+    "ga",
+    "gl",
+    "is",
+    "lt",
+    "lv",
+    "mk",
+    "ms",
+    "nb",
+    "sq",
+    "ta",
+    "te",
+    "ur",
+}
+# Such a code is also a word of titles ("dr.no.srt"): it is believed only behind a release name, which has a number in
+# it.
 _WORDS = frozenset({"he", "hi", "id", "is", "it", "no", "vi"})
 _NAMES = {
     "arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi",
@@ -30,7 +54,9 @@ _NAMES = {
 }  # fmt: skip
 _VARIANTS = frozenset({"cc", "default", "forced", "foreign", "full", "sdh"})
 
-_OPUS = re.compile(r"(?:^|/)(?:(?P<language>(?!xml/|raw/)[a-z]{2,3}(?:_[a-z]{2})?)/)?(?P<year>\d{1,4})/(?P<imdb>\d{1,10})/(?P<file>[^/]+)$")
+_OPUS = re.compile(
+    r"(?:^|/)(?:(?P<language>(?!xml/|raw/)[a-z]{2,3}(?:_[a-z]{2})?)/)?(?P<year>\d{1,4})/(?P<imdb>\d{1,10})/(?P<file>[^/]+)$"
+)
 _EPISODE = re.compile(r"(?:^|(?<=[^a-z0-9]))s(\d{1,2})[ ._-]?e(\d{1,3})((?:-?e\d{1,3})*)(?![a-z0-9])")
 _SEASON_FOLDER = re.compile(r"(?:season|series|s)?[ ._-]*\d+|subs?|subtitles?")
 _SEPARATORS = re.compile(r"[\s._-]+")
@@ -48,7 +74,9 @@ def same_language(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a path says of a file; `year` is null outside 1870 to 2100, and an IMDb id of zero, by which OPUS says unknown, is null."""
+    """What a path says of a file; `year` is null outside 1870 to 2100, and an IMDb id of zero, by which OPUS says
+    unknown, is null.
+    """
 
     document_id: str
     film: str
@@ -74,11 +102,14 @@ def split_suffix(path: str) -> tuple[str, str]:
 def name_file(path: str, full_path: str) -> Named:
     """Name a file.
 
-    Files of one OPUS folder, of one episode ("show.s01e02"), or that differ only by suffix, language tag and variant tag are of one film.
+    Files of one OPUS folder, of one episode ("show.s01e02"), or that differ only by suffix, language tag and variant
+    tag are of one film.
 
     Args:
-        path: path from the source's name on; it is the document id of all that is not in the OPUS tree `LANGUAGE/YEAR/IMDB/FILE.xml`.
-        full_path: the whole path, of which the folders above a source also count: `edos curate en/2004` gives the ids of `edos curate en`.
+        path: path from the source's name on; it is the document id of all that is not in the OPUS tree
+            `LANGUAGE/YEAR/IMDB/FILE.xml`.
+        full_path: the whole path, of which the folders above a source also count: `edos curate en/2004` gives the ids
+            of `edos curate en`.
     """
     stem, suffix = split_suffix(path)
     kind = KINDS[suffix]
@@ -109,7 +140,12 @@ def _strip_tags(stem: str) -> tuple[str, str | None]:
             return stem, language
         base = tag.partition("-")[0]
         code = _LANGUAGES.get(base, base)
-        if code in _CODES and base.islower() and language is None and (code not in _WORDS or any(map(str.isdigit, rest.rpartition("/")[2]))):
+        if (
+            code in _CODES
+            and base.islower()
+            and language is None
+            and (code not in _WORDS or any(map(str.isdigit, rest.rpartition("/")[2])))
+        ):
             language = code
         elif tag.lower() not in _VARIANTS:
             return stem, language
@@ -117,7 +153,9 @@ def _strip_tags(stem: str) -> tuple[str, str | None]:
 
 
 def _show_key(episode: re.Match[str], full_path: str) -> str:
-    """Return "show title/s01e02"; a name that begins with the number has the title of the folder above, past folders like "Season 1"."""
+    """Return "show title/s01e02"; a name that begins with the number has the title of the folder above, past folders
+    like "Season 1".
+    """
     title = _normal(episode.string[: episode.start()])
     for folder in reversed(full_path.lower().split("/")[:-1]):
         if title:

@@ -28,7 +28,8 @@ _LANGUAGE_SCRIPTS = {
     "ar": "arabic", "bg": "cyrillic", "el": "greek", "fa": "arabic", "he": "hebrew", "ja": "east", "ko": "east", "mk": "cyrillic", "ru": "cyrillic",
     "th": "thai", "uk": "cyrillic", "zh": "east",
 }  # fmt: skip
-# The commonest letters of Russian and of Greek: they tell an alphabet in its order from the same bytes in another order.
+# The commonest letters of Russian and of Greek: they tell an alphabet in its order from the same bytes in another
+# order.
 _COMMON = frozenset("оеаинтсрвлкмαοιετσνηυρπκάίόέ")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _OPENING, _CLOSING = frozenset("“„‘«‹¿¡"), frozenset("”»›")
@@ -38,9 +39,11 @@ _NOTES = frozenset("♪♫")
 
 
 def score_characters(text: str, language: str | None) -> tuple[float, int]:
-    """Return how plausible the non-ASCII characters are, about -5 (junk) to 2.5 (text of the language), and how many were judged.
+    """Return how plausible the non-ASCII characters are, about -5 (junk) to 2.5 (text of the language), and how many
+    were judged.
 
-    It is the mean score of the characters, and up to `ONE_ALPHABET` more if their letters could all be of one language: "õ" and "û" are of none.
+    It is the mean score of the characters, and up to `ONE_ALPHABET` more if their letters could all be of one language:
+    "õ" and "û" are of none.
     """
     total = 0.0
     letters: list[str] = []
@@ -58,7 +61,11 @@ def score_characters(text: str, language: str | None) -> tuple[float, int]:
 def _share_of_one_alphabet(letters: list[str]) -> float:
     latin = Counter(letter for letter in letters if _script(letter) == "latin")
     others = len(letters) - latin.total()
-    covered = max(sum(count for letter, count in latin.items() if letter in alphabet) for name, alphabet in LETTERS.items() if name != "en")
+    covered = max(
+        sum(count for letter, count in latin.items() if letter in alphabet)
+        for name, alphabet in LETTERS.items()
+        if name != "en"
+    )
     return max(covered, others) / len(letters) if letters else 1.0
 
 
@@ -93,7 +100,11 @@ def _score_letter(character: str, before: str, after: str, language: str | None)
         score += 1.0
     elif script == "latin":
         score += 0.4 if character.lower() in LETTERS["fr"] or character.lower() in LETTERS["es"] else 0.0
-    elif character.lower() in _COMMON or "\u3040" <= character <= "\u30ff" or (language == "ko" and character >= "\uac00"):
+    elif (
+        character.lower() in _COMMON
+        or "\u3040" <= character <= "\u30ff"
+        or (language == "ko" and character >= "\uac00")
+    ):
         score += 0.6
     for neighbour in (before, after):
         if neighbour.isalpha():

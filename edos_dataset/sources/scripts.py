@@ -1,8 +1,9 @@
 """Transcripts and screenplays to speeches: who says what, and in which scene.
 
-Two forms are told apart by which of them the text has more of. A transcript writes `Name: speech`, where what goes on is indented below ("hanging") or simply
-follows; a screenplay writes the NAME in capitals on a line of its own, with the speech below it. Everything else is headings, stage directions and what
-archivists put around a transcript, and none of it is speech.
+Two forms are told apart by which of them the text has more of. A transcript writes `Name: speech`, where what goes on
+is indented below ("hanging") or simply follows; a screenplay writes the NAME in capitals on a line of its own, with the
+speech below it. Everything else is headings, stage directions and what archivists put around a transcript, and none of
+it is speech.
 """
 
 import re
@@ -14,7 +15,8 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Speech:
-    """What one speaker says up to the next name; two in a row may be the same speaker's. Any source that knows its speakers can be brought into this form.
+    """What one speaker says up to the next name; two in a row may be the same speaker's. Any source that knows its
+    speakers can be brought into this form.
 
     Attributes:
         speaker: the name, without what is said beside it ("(V.O.)"): "Ann"; of several who speak at once "Ann & Bob".
@@ -36,13 +38,20 @@ class _Line(NamedTuple):
 
 
 _NAME_WORD = r"(?:[A-ZÀ-Þ0-9#][\w.'’\-#]*|of|the|on|in|at|and|with|from|for|de|van|von|la|&|/)"
-_NAMED = re.compile(rf"(?P<name>{_NAME_WORD}(?:[ /,]+{_NAME_WORD}){{0,4}}(?:'s?)?)(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$")
-_CUE = re.compile(r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, ]{0,38}?)(?:\s*\([^)]*\))*\s*:?$")
+_NAMED = re.compile(
+    rf"(?P<name>{_NAME_WORD}(?:[ "
+    rf"/,]+{_NAME_WORD}){{0,4}}(?:'s?)?)(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$"
+)
+_CUE = re.compile(
+    r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, "
+    r"]{0,38}?)(?:\s*\([^)]*\))*\s*:?$"
+)
 _ASIDE = re.compile(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\[(][^\])]{0,80}$")  # the last kind was never closed
 _SCENE = re.compile(
     r"[\[(]?\s*(?-i:(?=[A-Z]))(?:(?:end\s+of\s+)?(?:act|scene|part|sc\.)\b"
     r"(?:\s*:|\s+(?:\d|[ivx]+\b|[a-z]\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
-    r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ ]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
+    r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ "
+    r"]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
     r"|dissolve\s+(?:back\s+)?to\b|reset\s+to\b|flashback\b|(?:opening|closing|end)?\s*(?:credits?|titles?)(?:\s+tag)?\s*[:\])]*$|time\s+(?:lapse|cut)\b"
     r"|commercial\s+break\b|(?:the\s+)?end\b\s*[.\])]*$)",
     re.IGNORECASE,
@@ -56,9 +65,10 @@ _SPOKE_OFTEN = 3
 def read_script(text: str) -> list[Speech]:
     """Read a transcript or a screenplay.
 
-    The scene number grows where a speech follows one or more of these marks: a heading ("Scene ...", "ACT ...", "INT. ...", "[Scene: ...]", "Credits:"), a
-    transition ("FADE OUT", "CUT TO:", "DISSOLVE TO:", "Reset to:"), or a title in capitals on a line of its own. Directions in [], () and {} leave the speech;
-    what is said before the first and after the last speaker who speaks often (fields of a header, reviews, a cast list) is no speech.
+    The scene number grows where a speech follows one or more of these marks: a heading ("Scene ...", "ACT ...", "INT.
+    ...", "[Scene: ...]", "Credits:"), a transition ("FADE OUT", "CUT TO:", "DISSOLVE TO:", "Reset to:"), or a title in
+    capitals on a line of its own. Directions in [], () and {} leave the speech; what is said before the first and after
+    the last speaker who speaks often (fields of a header, reviews, a cast list) is no speech.
 
     Args:
         text: the whole file, decoded.
@@ -66,11 +76,15 @@ def read_script(text: str) -> list[Speech]:
     Raises:
         ValueError: no speech was found.
     """
-    lines = [_Line(number, len(line) - len(line.lstrip()), line.strip()) for number, line in enumerate(text.expandtabs().splitlines(), 1)]
+    lines = [
+        _Line(number, len(line) - len(line.lstrip()), line.strip())
+        for number, line in enumerate(text.expandtabs().splitlines(), 1)
+    ]
     speeches = max((_read(lines, form) for form in (_transcript(lines), _screenplay(lines))), key=len)
     if not speeches:
         raise ValueError(
-            f"no speech found in {len(lines):,} lines: expected a transcript (`Name: speech`) or a screenplay (NAME on its own line above the speech); "
+            f"no speech found in {len(lines):,} lines: expected a transcript (`Name: speech`) or a screenplay (NAME on "
+            "its own line above the speech); "
             f"the text begins with {text.strip()[:40]!r}"
         )
     return speeches
@@ -80,14 +94,24 @@ class _Form(NamedTuple):
     """How speeches are written."""
 
     begins: dict[int, tuple[str, str]]  # index of the line at which a speech begins → name and first words
-    goes_on: Callable[[_Line, bool], bool]  # whether a line that stands below a speech, behind a blank one or not, goes on with it
+    goes_on: Callable[
+        [_Line, bool], bool
+    ]  # whether a line that stands below a speech, behind a blank one or not, goes on with it
     titles: bool  # whether a line in capitals is the title of a scene
 
 
 def _transcript(lines: list[_Line]) -> _Form:
-    found = {index: match for index, line in enumerate(lines) if (match := _NAMED.match(line.text)) and not _is_mark(line.text, match["name"])}
+    found = {
+        index: match
+        for index, line in enumerate(lines)
+        if (match := _NAMED.match(line.text)) and not _is_mark(line.text, match["name"])
+    }
     body = _body({index: match["name"] for index, match in found.items() if match["rest"]})
-    below = [lines[index + 1].indent for index in found if index in body and index + 1 not in found and lines[index + 1 : index + 2] and lines[index + 1].text]
+    below = [
+        lines[index + 1].indent
+        for index in found
+        if index in body and index + 1 not in found and lines[index + 1 : index + 2] and lines[index + 1].text
+    ]
     hanging = [indent for indent in below if indent >= _LEAST_HANG]
     hang = Counter(hanging).most_common(1)[0][0] if 2 * len(hanging) > len(below) else 0
     begins = {}
@@ -115,12 +139,20 @@ def _screenplay(lines: list[_Line]) -> _Form:
         match = _CUE.match(line.text) if alone and below.text and not _SCENE.match(line.text) else None
         if match and (below.indent < line.indent or (below.indent == line.indent and not _CAPITALS.match(below.text))):
             found[index] = match["name"]
-    centre, column = (Counter(lines[index + step].indent for index in found).most_common(1)[0][0] if found else 0 for step in (0, 1))
+    centre, column = (
+        Counter(lines[index + step].indent for index in found).most_common(1)[0][0] if found else 0 for step in (0, 1)
+    )
     found = {index: name for index, name in found.items() if lines[index].indent >= centre // 2}
     body = _body(found)
     begins = {index: (name, "") for index, name in found.items() if index in body}
     # What stands further to the right than the names is a transition or the number of a page.
-    return _Form(begins, lambda line, after_blank: not after_blank and column // 2 <= line.indent <= centre and not _SCENE.match(line.text), False)
+    return _Form(
+        begins,
+        lambda line, after_blank: (
+            not after_blank and column // 2 <= line.indent <= centre and not _SCENE.match(line.text)
+        ),
+        False,
+    )
 
 
 def _body(names: dict[int, str]) -> range:
@@ -185,4 +217,6 @@ def _spoken(words: list[str]) -> str:
 def _speaker(name: str) -> str:
     """Write a name in one way: `ANN/BOB (CONT'D)` is "Ann & Bob"."""
     parts = re.split(r"\s*(?:[/&,]|\band\b|\bAND\b)\s*", " ".join(_ASIDE.sub(" ", name).split()).strip(" .,:"))
-    return " & ".join(part.title().replace("'S", "'s").replace("’S", "’s") if part.isupper() else part for part in parts if part)
+    return " & ".join(
+        part.title().replace("'S", "'s").replace("’S", "’s") if part.isupper() else part for part in parts if part
+    )

@@ -12,8 +12,10 @@ _CUE = re.compile(
     re.MULTILINE,
 )
 _GROUP = (
-    "ALL BOTH TOGETHER ALLTOGETHER EVERYONE EVERYBODY OTHERS VARIOUS GANG CROWD GUYS GIRLS BOYS THEGUYS THEGIRLS THEBOYS THEGANG THEOTHERS UNKNOWN"
-    " SCENE CAPTION STORY TELEPLAY OPENINGCREDITS CLOSINGCREDITS ENDCREDITS CREDITS OPENINGTITLES CLOSINGTITLES COMMERCIALBREAK"
+    "ALL BOTH TOGETHER ALLTOGETHER EVERYONE EVERYBODY OTHERS VARIOUS GANG CROWD GUYS GIRLS BOYS THEGUYS THEGIRLS "
+    "THEBOYS THEGANG THEOTHERS UNKNOWN"
+    " SCENE CAPTION STORY TELEPLAY OPENINGCREDITS CLOSINGCREDITS ENDCREDITS CREDITS OPENINGTITLES CLOSINGTITLES "
+    "COMMERCIALBREAK"
 )
 _NOBODY = frozenset(_GROUP.split())
 _PAIR = re.compile(r"(.+?)(?: AND |AND|[&/,+])(.+)")
@@ -52,13 +54,14 @@ class Cues:
 
 
 def read_cues(text: str) -> Cues:
-    """Read timed cues with speakers: lines "# NAME" where the speaker changes, the start in seconds, lines of text, the end.
+    """Read timed cues with speakers: lines "# NAME" where the speaker changes, the start in seconds, lines of text, the
+    end.
 
     A time before "**LOL**" is that of a laugh, no cue. Of several names in a row the last is that of the cue.
 
     Returns:
-        The cues. Counted are names without a cue (`missed`), cues without text (`empty`), without an end (`no_end`) or with one before the start
-        (`backward`: the end is null), and lines outside of cues (`stray`).
+        The cues. Counted are names without a cue (`missed`), cues without text (`empty`), without an end (`no_end`) or
+        with one before the start (`backward`: the end is null), and lines outside of cues (`stray`).
     """
     found = Cues()
     text = _EVENT.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n"))
@@ -92,9 +95,10 @@ def _count_stray(text: str) -> int:
 def unify_names(counts: Mapping[str, int]) -> dict[str, str | None]:
     """Say who is meant by each name in a film or show.
 
-    A name is compared in capitals without marks. It is that of nobody in particular (null) if it is a group's ("ALL"), of two people, or no person's
-    ("SCENE"). A rare name is a main one, of at least 2 % of all, if it abbreviates just one of them (its first four letters or more, or all but its inner
-    vowels) or is one edit from just one: a letter more, less or other, or two swapped, of five or more, the first being the same.
+    A name is compared in capitals without marks. It is that of nobody in particular (null) if it is a group's ("ALL"),
+    of two people, or no person's ("SCENE"). A rare name is a main one, of at least 2 % of all, if it abbreviates just
+    one of them (its first four letters or more, or all but its inner vowels) or is one edit from just one: a letter
+    more, less or other, or two swapped, of five or more, the first being the same.
 
     Args:
         counts: how often each name speaks, as the source writes it.
@@ -115,7 +119,16 @@ def _person(name: str, known: Mapping[str, int], main: set[str]) -> str | None:
     if joined in main:
         return joined
     pair = _PAIR.fullmatch(name)
-    if not joined or joined in _NOBODY or (pair and (" AND " in name or not pair[0].isalnum() or any(part.replace(" ", "") in main for part in pair.groups()))):
+    if (
+        not joined
+        or joined in _NOBODY
+        or (
+            pair
+            and (
+                " AND " in name or not pair[0].isalnum() or any(part.replace(" ", "") in main for part in pair.groups())
+            )
+        )
+    ):
         return None
     matches = [other for other in main if _is_variant(joined, other)]
     return matches[0] if len(matches) == 1 else joined
@@ -127,9 +140,18 @@ def _is_variant(name: str, main: str) -> bool:
 
 
 def _one_edit(one: str, other: str) -> bool:
-    """Return whether two words of the same first letter, the longer of five or more, differ by one letter or by two swapped ones."""
+    """Return whether two words of the same first letter, the longer of five or more, differ by one letter or by two
+    swapped ones.
+    """
     if max(len(one), len(other)) < 5 or one[0] != other[0]:
         return False
-    front = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    front = next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
     one, other = one[front:], other[front:]
-    return one[1:] == other[1:] or one == other[1:] or one[1:] == other or (one[:2] == other[1::-1] and one[2:] == other[2:])
+    return (
+        one[1:] == other[1:]
+        or one == other[1:]
+        or one[1:] == other
+        or (one[:2] == other[1::-1] and one[2:] == other[2:])
+    )

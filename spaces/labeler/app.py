@@ -1,4 +1,6 @@
-"""The Space: paste a dialogue, see what each turn shows and which labelled dialogues are near. Run it with `make space`, or `python app.py --help`."""
+"""The Space: paste a dialogue, see what each turn shows and which labelled dialogues are near. Run it with `make
+space`, or `python app.py --help`.
+"""
 
 import argparse
 import os
@@ -14,8 +16,8 @@ from labelling import MODELS, Model, as_json, label_text
 from paste import MAX_CHARACTERS, MAX_TURNS
 from seeds import Seeds, load_seeds
 
-from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.labeling.labelers import load_labeler
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.labeling.models.labelers import load_labeler
 
 TITLE = "Label a dialogue"
 _INTRO = """\
@@ -23,18 +25,24 @@ _INTRO = """\
 
 Each turn gets one of 41 labels: 32 emotions, 8 response intents, or neutral, the labels of the EDOS dialogues."""
 _HELP = (
-    f"One turn a line, at most {MAX_TURNS} turns of {MAX_CHARACTERS:,} characters, in English. Speakers such as “A:” and leading dashes are taken off; "
+    f"One turn a line, at most {MAX_TURNS} turns of {MAX_CHARACTERS:,} characters, in English. Speakers such as “A:” "
+    "and leading dashes are taken off; "
     "blank lines are ignored."
 )
 _MODELS = "“dialogue” reads a turn with its history, the others read each turn by itself; “fast” is the fastest."
 _EXAMPLES = {
     "A lost job": "A: You're home early today.\nB: They let me go. Twelve years, and it took them five minutes.\nA: Oh no, I'm so sorry to hear that.\n"
-    "B: How am I going to pay the rent?\nA: Why don't you come and stay with us for a while?\nB: Thank you. I don't know what I'd do without you.",
+    "B: How am I going to pay the rent?\nA: Why don't you come and stay with us for a while?\nB: Thank you. I don't "
+    "know what I'd do without you.",
     "The noise": "- Did you hear that?\n- Hear what?\n- Something is moving in the cellar. I'm scared.\n- Don't worry, it's only the cat.\n"
     "- We don't have a cat!",
-    "Good news": "Mia: You'll never guess who called.\nBen: Who?\nMia: The music school. I got in!\nBen: Wow, that's incredible! I'm so proud of you.",
+    "Good news": (
+        "Mia: You'll never guess who called.\nBen: Who?\nMia: The music school. I got in!\nBen: Wow, that's "
+        "incredible! I'm so proud of you."
+    ),
 }
-# Fonts of the reader's system: none comes from another host. The theme's own grey of notes and orange of the button are too pale to read.
+# Fonts of the reader's system: none comes from another host. The theme's own grey of notes and orange of the button are
+# too pale to read.
 _THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]).set(
     body_text_color_subdued="*neutral_600",
     body_text_color_subdued_dark="*neutral_400",
@@ -67,23 +75,46 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
     records: dict[str, dict[str, Any]] = {name: load_labeler(name).record for name in MODELS}
     with gr.Blocks(title=TITLE, analytics_enabled=False) as blocks:
         gr.Markdown(_INTRO)
-        text = gr.Textbox(label="Dialogue", info=_HELP, lines=6, max_lines=14, placeholder="A: I lost my job.\nB: Oh no, what happened?", elem_id="dialogue")
+        text = gr.Textbox(
+            label="Dialogue",
+            info=_HELP,
+            lines=6,
+            max_lines=14,
+            placeholder="A: I lost my job.\nB: Oh no, what happened?",
+            elem_id="dialogue",
+        )
         model = gr.Radio(list(MODELS), value=MODELS[0], label="Model", info=_MODELS)
         button = gr.Button("Label", variant="primary", elem_id="label")
-        gr.Examples([[example] for example in _EXAMPLES.values()], [text], example_labels=list(_EXAMPLES), label="Examples (invented)")
+        gr.Examples(
+            [[example] for example in _EXAMPLES.values()],
+            [text],
+            example_labels=list(_EXAMPLES),
+            label="Examples (invented)",
+        )
         answer = gr.HTML(elem_classes="edos", elem_id="answer")
         gr.HTML(page.about(records, (len(seeds.rows), seeds.source), dataset), elem_classes="edos", elem_id="about")
         gr.on([button.click, text.submit], show, [text, model], answer, api_visibility="private", **_ONE_AT_A_TIME)
-        gr.api(label, api_name="label", api_description="Label every turn of a dialogue, one turn a line.", **_ONE_AT_A_TIME)
+        gr.api(
+            label,
+            api_name="label",
+            api_description="Label every turn of a dialogue, one turn a line.",
+            **_ONE_AT_A_TIME,
+        )
     return blocks
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Load everything, then serve the page until stopped."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", default=os.environ.get("EDOS_SEED") or None, help="folder of `edos crowd seed`, or data set of the Hub; invented by default")
     parser.add_argument(
-        "--dataset", default=os.environ.get("EDOS_DATASET") or None, help="NAMESPACE/NAME of the data set on the Hub to link to; by default the seed's"
+        "--seed",
+        default=os.environ.get("EDOS_SEED") or None,
+        help="folder of `edos crowd seed`, or data set of the Hub; invented by default",
+    )
+    parser.add_argument(
+        "--dataset",
+        default=os.environ.get("EDOS_DATASET") or None,
+        help="NAMESPACE/NAME of the data set on the Hub to link to; by default the seed's",
     )
     parser.add_argument("--port", type=int, default=None, help="port; by default the first free one from 7860")
     given = parser.parse_args(arguments)

@@ -8,8 +8,8 @@ import numpy as np
 from paste import Turn, read_paste
 from seeds import Neighbour, Seeds
 
-from edos_dataset.labeling.encoder import limit_threads
-from edos_dataset.labeling.labelers import load_labeler
+from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 
 Model = Literal["dialogue", "weak", "fast"]
@@ -101,7 +101,12 @@ def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3
         probabilities = labeler.predict_proba([texts])
         neighbours = seeds.near(texts, top_k) if seeds else [()] * len(texts)
     rows = zip(pasted.turns, probabilities.astype(float).tolist(), neighbours, strict=True)
-    return Labelled(labeler.source, labeler.context, tuple(LabelledTurn(turn, tuple(row), near) for turn, row, near in rows), pasted.warnings)
+    return Labelled(
+        labeler.source,
+        labeler.context,
+        tuple(LabelledTurn(turn, tuple(row), near) for turn, row, near in rows),
+        pasted.warnings,
+    )
 
 
 def as_json(labelled: Labelled, top: int = 3) -> dict[str, Any]:
@@ -115,13 +120,18 @@ def as_json(labelled: Labelled, top: int = 3) -> dict[str, Any]:
         ValueError: `top` is out of range.
     """
     if not isinstance(top, int) or not 1 <= top <= len(LABELS):
-        raise ValueError(f"top is the number of labels to give for each turn, from 1 to {len(LABELS)}; it was {str(top)[:40]}.")
+        raise ValueError(
+            f"top is the number of labels to give for each turn, from 1 to {len(LABELS)}; it was {str(top)[:40]}."
+        )
     turns = [
         {
             "text": turn.turn.text,
             "label": LABELS[turn.label],
             "confidence": round(turn.confidence, 4),
-            "top": [{"label": LABELS[label], "probability": round(turn.probabilities[label], 4)} for label in turn.ranking[:top]],
+            "top": [
+                {"label": LABELS[label], "probability": round(turn.probabilities[label], 4)}
+                for label in turn.ranking[:top]
+            ],
         }
         for turn in labelled.turns
     ]

@@ -1,6 +1,8 @@
-"""The page's HTML: the flow of labels, the turns with their distributions and near dialogues, messages, and what to know before trusting it.
+"""The page's HTML: the flow of labels, the turns with their distributions and near dialogues, messages, and what to
+know before trusting it.
 
-Whatever comes from a user or from data is escaped. Groups differ by shape as well as by colour. A turn opens and closes without a script.
+Whatever comes from a user or from data is escaped. Groups differ by shape as well as by colour. A turn opens and closes
+without a script.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +29,11 @@ _SHAPES = {
     "intent": '<rect x="-{size}" y="-{size}" width="{side}" height="{side}" transform="rotate(45) scale(.85)"/>',
     "neutral": '<rect x="-{size}" y="-{size}" width="{side}" height="{side}" class="hollow"/>',
 }
-_SEES = {"dialogue": "the turn and the turns before it", "weak": "the turn by itself", "fast": "the turn's words by themselves"}
+_SEES = {
+    "dialogue": "the turn and the turns before it",
+    "weak": "the turn by itself",
+    "fast": "the turn's words by themselves",
+}
 _HEADS = ("sees", "right among 41 labels", "right among its first three")
 _PAPER = "https://aclanthology.org/2021.emnlp-main.96/"
 
@@ -44,12 +50,17 @@ def results(labelled: Labelled, invented: bool) -> str:
         _turn(turn, number, number - 1 if labelled.context is None else labelled.context, invented, number == last)
         for number, turn in enumerate(labelled.turns, 1)
     )
-    warnings = "".join(f'<p class="message warning" role="status"><b>Beware.</b> {escape(warning)}</p>' for warning in labelled.warnings)
+    warnings = "".join(
+        f'<p class="message warning" role="status"><b>Beware.</b> {escape(warning)}</p>'
+        for warning in labelled.warnings
+    )
     legend = "".join(f'<span class="{group}">{_mark(group)} {group}</span>' for group in GROUPS)
     return (
-        f'{warnings}<p class="legend">{legend}<span class="source">labelled by <code>{escape(labelled.source)}</code></span></p>'
+        f'{warnings}<p class="legend">{legend}<span class="source">labelled by '
+        f"<code>{escape(labelled.source)}</code></span></p>"
         f"<h3>Flow of labels</h3>{_flow(labelled.turns)}<h3>Turns</h3>"
-        f'<p class="note">Open a turn to see its distribution, what its label means, and the nearest labelled dialogues.</p>{turns}'
+        '<p class="note">Open a turn to see its distribution, what its label means, and the nearest labelled '
+        f"dialogues.</p>{turns}"
     )
 
 
@@ -67,23 +78,36 @@ def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None
         dataset: name of the data set on the Hub, for a link; None for none.
     """
     rows = "".join(_model_row(name, records[name]) for name in MODELS)
-    licences = dict.fromkeys(licence for name in MODELS for licence in str(records[name].get("licence_of_the_data", MISSING)).split("; "))
+    licences = dict.fromkeys(
+        licence for name in MODELS for licence in str(records[name].get("licence_of_the_data", MISSING)).split("; ")
+    )
     links = [f'<a href="{_PAPER}">the paper, Welivita, Xie and Pu, EMNLP 2021</a>']
     if dataset:
-        links.insert(0, f'<a href="https://huggingface.co/datasets/{escape(dataset)}">the data set and its card, {escape(dataset)}</a>')
+        links.insert(
+            0,
+            f'<a href="https://huggingface.co/datasets/{escape(dataset)}">the data set and its card, '
+            f"{escape(dataset)}</a>",
+        )
     facts = [
-        "<b>A label is a reading, not a feeling.</b> It says how readers would take a text. Judge nobody's mind, health or fitness by it.",
-        "<b>It always answers</b> with one of the 41 labels, for other languages and nonsense too. Look at the distribution: kindred labels, "
+        "<b>A label is a reading, not a feeling.</b> It says how readers would take a text. Judge nobody's mind, "
+        "health or fitness by it.",
+        "<b>It always answers</b> with one of the 41 labels, for other languages and nonsense too. Look at the "
+        "distribution: kindred labels, "
         "such as degrees of one emotion, are easily confused.",
         "<b>It reads English</b> as people speak it in films and everyday talk. Other kinds of text were not measured.",
         _about_seed(*seeds),
-        f"<b>Licences.</b> The weights learned from: {escape('; '.join(licences))}. CC BY-NC allows no commercial use. The code is under Apache-2.0.",
-        "<b>Your text</b> goes to the machine that runs this page, which labels it and keeps nothing. See " + " and ".join(links) + ".",
+        f"<b>Licences.</b> The weights learned from: {escape('; '.join(licences))}. CC BY-NC allows no commercial use. "
+        "The code is under Apache-2.0.",
+        "<b>Your text</b> goes to the machine that runs this page, which labels it and keeps nothing. See "
+        + " and ".join(links)
+        + ".",
     ]
     heads = "".join(f"<th>{head}</th>" for head in ("model", *_HEADS))
     return (
-        f"<h3>What the models can do</h3><table class='models'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        "<p class='note'>Measured on each model's own held-out test part, with 95 % intervals; different parts, so compare with care.</p>"
+        "<h3>What the models can do</h3><table "
+        f"class='models'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        "<p class='note'>Measured on each model's own held-out test part, with 95 % intervals; different parts, so "
+        "compare with care.</p>"
         f"<h3>Before you trust it</h3><ul class='facts'>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>"
     )
 
@@ -91,8 +115,14 @@ def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None
 def _about_seed(count: int, source: str | None) -> str:
     cosine = "Near by cosine means alike in words and topic, which is not yet alike in feeling."
     if source is not None:
-        return f"<b>The near dialogues</b> are the {count:,} of <code>{escape(source)}</code> on whose label people agreed. {cosine}"
-    written = f"All {count:,} were written for this page, two for each label, and labelled by their writer; they are nobody's answers in a study."
+        return (
+            f"<b>The near dialogues</b> are the {count:,} of <code>{escape(source)}</code> on whose label people "
+            f"agreed. {cosine}"
+        )
+    written = (
+        f"All {count:,} were written for this page, two for each label, and labelled by their writer; they are "
+        "nobody's answers in a study."
+    )
     return f"<b>The near dialogues are invented.</b> {written} {cosine}"
 
 
@@ -101,21 +131,32 @@ def _model_row(name: str, record: Mapping[str, Any]) -> str:
     tokens = record.get("recipe", {}).get("max_tokens")
     reach = f", at most {tokens} tokens" if tokens else ""
     figures = [
-        f"{percent(test.get(key))} <small>{interval(test['intervals'][key]) if key in test.get('intervals', {}) else ''}</small>"
+        f"{percent(test.get(key))} "
+        f"<small>{interval(test['intervals'][key]) if key in test.get('intervals', {}) else ''}</small>"
         for key in ("accuracy", "top_3_accuracy")
     ]
     figures[0] += f" <small>of {test.get('examples', 0):,}</small>"
-    cells = "".join(f'<td data-head="{head}">{cell}</td>' for head, cell in zip(_HEADS, (_SEES[name] + reach, *figures), strict=True))
+    cells = "".join(
+        f'<td data-head="{head}">{cell}</td>'
+        for head, cell in zip(_HEADS, (_SEES[name] + reach, *figures), strict=True)
+    )
     return f"<tr><th>{name}</th>{cells}</tr>"
 
 
 def _flow(turns: Sequence[LabelledTurn]) -> str:
-    """Return the labels over the turns: a row a label, kindred ones side by side, a column a turn; the larger the mark, the surer the label."""
+    """Return the labels over the turns: a row a label, kindred ones side by side, a column a turn; the larger the mark,
+    the surer the label.
+    """
     found = {turn.label for turn in turns}
     order = [label for names in KINSHIP.values() for label in map(parse_label, names) if label in found]
-    places = [(100 * (column + 0.5) / len(turns), _ROW * (order.index(turn.label) + 0.5)) for column, turn in enumerate(turns)]
+    places = [
+        (100 * (column + 0.5) / len(turns), _ROW * (order.index(turn.label) + 0.5)) for column, turn in enumerate(turns)
+    ]
     height = _ROW * len(order)
-    lines = [f'<line class="row" x1="0" x2="100%" y1="{_ROW * (row + 0.5)}" y2="{_ROW * (row + 0.5)}"/>' for row in range(len(order))]
+    lines = [
+        f'<line class="row" x1="0" x2="100%" y1="{_ROW * (row + 0.5)}" y2="{_ROW * (row + 0.5)}"/>'
+        for row in range(len(order))
+    ]
     lines += [f'<line x1="{x1:.2f}%" y1="{y1}" x2="{x2:.2f}%" y2="{y2}"/>' for (x1, y1), (x2, y2) in pairwise(places)]
     marks = []
     for turn, (x, y) in zip(turns, places, strict=True):
@@ -123,12 +164,20 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
         shape = _SHAPES[group_of(turn.label)].format(size=size, side=2 * size)
         marks.append(f'<svg class="mark {group_of(turn.label)}" x="{x:.2f}%" y="{y}"><g>{shape}</g></svg>')
     step = -(-len(turns) // _NUMBERS)
-    numbers = [f'<text x="{places[i][0]:.2f}%" y="{height + _AXIS - 6}">{i + 1}</text>' for i in range(0, len(turns), step)]
+    numbers = [
+        f'<text x="{places[i][0]:.2f}%" y="{height + _AXIS - 6}">{i + 1}</text>' for i in range(0, len(turns), step)
+    ]
     names = "".join(f"<li>{_chip(label)}</li>" for label in order)
     told = ", ".join(f"turn {number} {LABELS[turn.label]}" for number, turn in enumerate(turns, 1))
-    drawing = f'<svg role="img" aria-label="Labels over the turns: {told}" width="100%" height="{height + _AXIS}">{"".join((*lines, *marks, *numbers))}</svg>'
+    drawing = (
+        f'<svg role="img" aria-label="Labels over the turns: {told}" width="100%" '
+        f'height="{height + _AXIS}">{"".join((*lines, *marks, *numbers))}</svg>'
+    )
     many = " many" * (len(turns) > 2 * _NUMBERS)
-    return f'<div class="flow{many}"><ul aria-hidden="true">{names}</ul>{drawing}</div><p class="note">The larger the mark, the surer the label.</p>'
+    return (
+        f'<div class="flow{many}"><ul aria-hidden="true">{names}</ul>{drawing}</div><p class="note">The larger the '
+        "mark, the surer the label.</p>"
+    )
 
 
 def _turn(turn: LabelledTurn, number: int, history: int, invented: bool, is_open: bool) -> str:
@@ -136,9 +185,12 @@ def _turn(turn: LabelledTurn, number: int, history: int, invented: bool, is_open
     speaker = f'<b class="speaker">{escape(turn.turn.speaker)}</b> ' if turn.turn.speaker else ""
     seen = f"with the {history} turn{'s' * (history > 1)} before it" if history else "by itself"
     return (
-        f'<details class="turn {group_of(turn.label)}" name="turns"{" open" * is_open}><summary><span class="number">{number}</span>'
-        f'<span class="text">{speaker}{escape(turn.turn.text)}</span><span class="verdict">{_chip(turn.label)} {percent(turn.confidence)}</span></summary>'
-        f'<div class="detail"><p class="definition">{_chip(turn.label)} {escape(DEFINITIONS[name])}</p>{_distribution(turn, seen)}'
+        f'<details class="turn {group_of(turn.label)}" name="turns"{" open" * is_open}><summary><span '
+        f'class="number">{number}</span>'
+        f'<span class="text">{speaker}{escape(turn.turn.text)}</span><span class="verdict">{_chip(turn.label)} '
+        f"{percent(turn.confidence)}</span></summary>"
+        f'<div class="detail"><p class="definition">{_chip(turn.label)} '
+        f"{escape(DEFINITIONS[name])}</p>{_distribution(turn, seen)}"
         f"{_near(turn.nearest, invented)}</div></details>"
     )
 
@@ -147,8 +199,10 @@ def _distribution(turn: LabelledTurn, seen: str) -> str:
     ranking = turn.ranking
     shares = ", ".join(f"{group} {percent(share)}" for group, share in turn.shares.items())
     return (
-        f'<section class="distribution"><h4>Distribution over the {len(LABELS)} labels</h4><p class="note">The turn seen {seen}. Taken together: {shares}.</p>'
-        f"{_bars(turn, ranking[:TOP])}<details><summary>the other {len(ranking) - TOP}</summary>{_bars(turn, ranking[TOP:])}</details></section>"
+        f'<section class="distribution"><h4>Distribution over the {len(LABELS)} labels</h4><p class="note">The turn '
+        f"seen {seen}. Taken together: {shares}.</p>"
+        f"{_bars(turn, ranking[:TOP])}<details><summary>the other "
+        f"{len(ranking) - TOP}</summary>{_bars(turn, ranking[TOP:])}</details></section>"
     )
 
 
@@ -164,13 +218,19 @@ def _bars(turn: LabelledTurn, labels: Iterable[int]) -> str:
 def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
     who = "Invented, and labelled by their writer" if invented else "Labelled by people"
     dialogues = "".join(
-        f'<li><p>{_chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine {near.cosine:.2f}</span></p><ol>'
-        + "".join(f"<li>{escape(turn)}</li>" for turn in (("…",) if len(near.turns) > _TURNS else ()) + near.turns[-_TURNS:])
+        f'<li><p>{_chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine '
+        f"{near.cosine:.2f}</span></p><ol>"
+        + "".join(
+            f"<li>{escape(turn)}</li>" for turn in (("…",) if len(near.turns) > _TURNS else ()) + near.turns[-_TURNS:]
+        )
         + "</ol></li>"
         for near in neighbours
     )
     note = f"{who}: the label is of the last turn. Compared with the dialogue up to this turn."
-    return f'<section class="near"><h4>Nearest labelled dialogues</h4><p class="note">{note}</p><ul>{dialogues}</ul></section>'
+    return (
+        '<section class="near"><h4>Nearest labelled dialogues</h4><p '
+        f'class="note">{note}</p><ul>{dialogues}</ul></section>'
+    )
 
 
 def _chip(label: int) -> str:

@@ -36,7 +36,8 @@ def read_paste(text: str) -> Pasted:
     """Return the turns of a pasted text.
 
     Args:
-        text: a turn a line; blank lines are ignored, and so are leading dashes. A speaker before a colon is taken off and kept beside the turn.
+        text: a turn a line; blank lines are ignored, and so are leading dashes. A speaker before a colon is taken off
+            and kept beside the turn.
 
     Raises:
         ValueError: it is empty, too long, or without a letter; the message is a sentence for the page.
@@ -44,23 +45,35 @@ def read_paste(text: str) -> Pasted:
     if not isinstance(text, str):
         raise ValueError(f"The dialogue must be one text, a turn a line; this was a {type(text).__name__}.")
     if len(text) > MAX_TURNS * (MAX_CHARACTERS + _ROOM):
-        raise ValueError(f"This text has {len(text):,} characters. Paste at most {MAX_TURNS} turns of at most {MAX_CHARACTERS:,} characters each.")
+        raise ValueError(
+            f"This text has {len(text):,} characters. Paste at most {MAX_TURNS} turns of at most {MAX_CHARACTERS:,} "
+            "characters each."
+        )
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"Character {error.start + 1:,} is half of a character, which no text may hold. Remove it, and press the button again.") from error
+        raise ValueError(
+            f"Character {error.start + 1:,} is half of a character, which no text may hold. Remove it, and press the "
+            "button again."
+        ) from error
     turns = tuple(turn for turn in map(read_line, text.splitlines()) if turn.text)
     if not turns:
         raise ValueError("There is nothing to label yet. Paste a dialogue, one turn a line.")
     if len(turns) > MAX_TURNS:
-        raise ValueError(f"This dialogue has {len(turns):,} turns, and at most {MAX_TURNS} can be labelled at once. Paste a part of it.")
+        raise ValueError(
+            f"This dialogue has {len(turns):,} turns, and at most {MAX_TURNS} can be labelled at once. Paste a part of "
+            "it."
+        )
     for number, turn in enumerate(turns, 1):
         if len(turn.text) > MAX_CHARACTERS:
             raise ValueError(
-                f"Turn {number} has {len(turn.text):,} characters, and at most {MAX_CHARACTERS:,} are allowed. Put each turn on a line of its own."
+                f"Turn {number} has {len(turn.text):,} characters, and at most {MAX_CHARACTERS:,} are allowed. Put "
+                "each turn on a line of its own."
             )
     if not any(map(_has_letters, turns)):
-        raise ValueError("There are no letters in this text, so there is no feeling to read from it. Paste a dialogue in words.")
+        raise ValueError(
+            "There are no letters in this text, so there is no feeling to read from it. Paste a dialogue in words."
+        )
     return Pasted(turns, tuple(_warnings(turns)))
 
 
@@ -83,10 +96,16 @@ def _warnings(turns: tuple[Turn, ...]) -> list[str]:
     text = "\n".join(turn.text for turn in turns)
     letters = [character for character in text if character.isalpha()]
     if 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters):
-        return [*warnings, "Most letters of this text are not Latin. The models know English only; don't trust these labels."]
+        return [
+            *warnings,
+            "Most letters of this text are not Latin. The models know English only; don't trust these labels.",
+        ]
     language = guess_language(text)
     if language not in (None, "en"):
-        warnings.append(f"This doesn't look like English, rather like “{language}”. The models know no other language; don't trust these labels.")
+        warnings.append(
+            f"This doesn't look like English, rather like “{language}”. The models know no other language; don't trust "
+            "these labels."
+        )
     return warnings
 
 

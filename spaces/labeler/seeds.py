@@ -12,7 +12,7 @@ from edos_dataset import load
 from edos_dataset.augmentation.embeddings import VectorStore, means_in_context, unit
 from edos_dataset.augmentation.similarity import nearest
 from edos_dataset.crowd.seed import CONFIG
-from edos_dataset.labeling.encoder import Encoder
+from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labels import LABELS, parse_label
 
 INVENTED = Path(__file__).with_name("seed.jsonl")
@@ -39,13 +39,15 @@ class Neighbour:
 
 
 class Seeds:
-    """Labelled dialogues with their vectors: the mean of the turns' embeddings, each weighing half as much as the next (EDOS, Section 3.3).
+    """Labelled dialogues with their vectors: the mean of the turns' embeddings, each weighing half as much as the next
+    (EDOS, Section 3.3).
 
     Args:
         rows: id, turns (oldest first) and label id of each dialogue.
         source: name of the folder, or on the Hub, that they are from, or None if they are invented.
         encoder: what embeds turns.
-        cache: folder that keeps the vectors for the next start; by default one in the cache of Hugging Face (`HF_HOME`).
+        cache: folder that keeps the vectors for the next start; by default one in the cache of Hugging Face
+            (`HF_HOME`).
 
     Raises:
         ValueError: there are none.
@@ -68,7 +70,9 @@ class Seeds:
         vectors = unit(means_in_context(self.encoder.encode(turns), np.array([0, len(turns)])))
         matches = nearest(self._vectors, vectors, -1, top_k)
         found: list[list[Neighbour]] = [[] for _ in turns]
-        for row, seed, cosine in zip(matches.rows.tolist(), matches.seeds.tolist(), matches.similarities.tolist(), strict=True):
+        for row, seed, cosine in zip(
+            matches.rows.tolist(), matches.seeds.tolist(), matches.similarities.tolist(), strict=True
+        ):
             dialogue_id, seed_turns, label = self.rows[seed]
             found[row].append(Neighbour(dialogue_id, tuple(seed_turns), LABELS[label], cosine))
         return list(map(tuple, found))
@@ -78,7 +82,8 @@ def load_seeds(source: str | None, encoder: Encoder, cache: Path | None = None) 
     """Return the seed.
 
     Args:
-        source: a folder that `edos crowd seed` wrote, the name of a data set on the Hub that has the config `amt_seed`, or None for the invented one.
+        source: a folder that `edos crowd seed` wrote, the name of a data set on the Hub that has the config `amt_seed`,
+            or None for the invented one.
         encoder: as for `Seeds`, and so is the next.
         cache: likewise.
 
@@ -98,7 +103,8 @@ def read_invented(path: Path = INVENTED) -> Rows:
 
 
 def read_amt_seed(source: str) -> Rows:
-    """Return the labelled dialogues of a config `amt_seed`, all splits; those on which people did not agree are left out.
+    """Return the labelled dialogues of a config `amt_seed`, all splits; those on which people did not agree are left
+    out.
 
     Raises:
         ValueError: the source has no such config.
@@ -106,7 +112,10 @@ def read_amt_seed(source: str) -> Rows:
     try:
         splits = load(source, CONFIG)
     except (OSError, ValueError) as error:
-        raise ValueError(f"the seed {source!r} is neither a folder of `edos crowd seed` nor a data set of the Hub with the config {CONFIG}: {error}") from error
+        raise ValueError(
+            f"the seed {source!r} is neither a folder of `edos crowd seed` nor a data set of the Hub with the config "
+            f"{CONFIG}: {error}"
+        ) from error
     return [
         (row["dialogue_id"], [turn["text"] for turn in row["turns"]], row["label"])
         for split in splits.values()

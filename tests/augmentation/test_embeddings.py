@@ -25,7 +25,9 @@ class CountingEncoder:
 def test_each_turn_weighs_half_as_much_as_the_next(length):
     weights = decaying_means(np.eye(length, dtype=np.float32), np.array([0, length]))[0]
     assert weights.sum() == pytest.approx(1, abs=1e-6)
-    np.testing.assert_array_equal(weights[1:], 2 * weights[:-1] if length < 127 else weights[1:])  # smaller ones are no longer normal numbers of float32
+    np.testing.assert_array_equal(
+        weights[1:], 2 * weights[:-1] if length < 127 else weights[1:]
+    )  # smaller ones are no longer normal numbers of float32
     assert weights[-1] == pytest.approx(0.5 / (1 - 0.5**length)), "the newest turn is the heaviest"
 
 
@@ -41,7 +43,11 @@ def test_ragged_dialogues_are_those_of_a_plain_loop(decay):
     offsets = np.cumsum([0, *lengths])
     embeddings = generator.normal(size=(offsets[-1], 5)).astype(np.float32)
     expected = [
-        np.average(embeddings[start:stop].astype(np.float64), axis=0, weights=[decay**age for age in reversed(range(stop - start))])
+        np.average(
+            embeddings[start:stop].astype(np.float64),
+            axis=0,
+            weights=[decay**age for age in reversed(range(stop - start))],
+        )
         for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
     ]
     found = decaying_means(embeddings, offsets, decay)
@@ -52,7 +58,12 @@ def test_ragged_dialogues_are_those_of_a_plain_loop(decay):
 
 @pytest.mark.parametrize(
     ("offsets", "decay", "message"),
-    [([0, 2, 2, 3], 0.5, "dialogue 1 has no turns"), ([0, 2], 0.5, "number of turns, 3"), ([0, 3], 0, "decay must be"), ([0, 3], 1.5, "decay must be")],
+    [
+        ([0, 2, 2, 3], 0.5, "dialogue 1 has no turns"),
+        ([0, 2], 0.5, "number of turns, 3"),
+        ([0, 3], 0, "decay must be"),
+        ([0, 3], 1.5, "decay must be"),
+    ],
 )
 def test_what_has_no_mean_is_named(offsets, decay, message):
     with pytest.raises(ValueError, match=message):
@@ -68,8 +79,12 @@ def test_vectors_are_kept_as_float16_and_mapped(tmp_path):
     vectors = VectorStore(tmp_path, encoder).dialogues(DIALOGUES)
     assert isinstance(vectors, np.memmap) and vectors.dtype == np.float16 and vectors.shape == (2, 3)
     turns = encoder.encode([turn for turns in DIALOGUES for turn in turns])
-    np.testing.assert_allclose(vectors, unit(np.stack([turns[0], (turns[1] + 2 * turns[2] + 4 * turns[3]) / 7])), atol=1e-3)
-    np.testing.assert_array_equal(VectorStore(tmp_path, encoder).turns([turn for turns in DIALOGUES for turn in turns]), turns.astype(np.float16))
+    np.testing.assert_allclose(
+        vectors, unit(np.stack([turns[0], (turns[1] + 2 * turns[2] + 4 * turns[3]) / 7])), atol=1e-3
+    )
+    np.testing.assert_array_equal(
+        VectorStore(tmp_path, encoder).turns([turn for turns in DIALOGUES for turn in turns]), turns.astype(np.float16)
+    )
     assert not list(tmp_path.glob(".*")), "no temporary file is left"
 
 
@@ -132,7 +147,11 @@ def test_embeddings_of_a_run_are_taken_where_they_are_of_this_encoder(tmp_path, 
     encoder = CountingEncoder()
     shards = [encoder.encode(turns).astype("<f2").tobytes() for turns in DIALOGUES]
     rows = [
-        {"dialogue_id": str(row), "turns": [{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in turns], "embeddings": shard}
+        {
+            "dialogue_id": str(row),
+            "turns": [{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in turns],
+            "embeddings": shard,
+        }
         for row, (turns, shard) in enumerate(zip(DIALOGUES, shards, strict=True))
     ]
     table = pa.Table.from_pylist(rows, schema=ENCODED)
@@ -140,7 +159,9 @@ def test_embeddings_of_a_run_are_taken_where_they_are_of_this_encoder(tmp_path, 
     vectors = VectorStore(tmp_path, fresh).of_table(table, embedded_by)
     assert fresh.asked == asked
     np.testing.assert_array_equal(vectors, VectorStore(tmp_path / "plain", CountingEncoder()).dialogues(DIALOGUES))
-    nulls = table.set_column(table.column_names.index("embeddings"), ENCODED.field("embeddings"), pa.nulls(2, pa.large_binary()))
+    nulls = table.set_column(
+        table.column_names.index("embeddings"), ENCODED.field("embeddings"), pa.nulls(2, pa.large_binary())
+    )
     fresh = CountingEncoder()
     VectorStore(tmp_path / "nulls", fresh).of_table(nulls, "counting@1")
     assert fresh.asked == 4

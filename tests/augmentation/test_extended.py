@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 import yaml
 from datasets import ClassLabel, load_dataset
-from extended_rows import counts, row, self_labelled, spread, step, table
 
 from edos_dataset.augmentation.extended import card, extended_features, read_extended, write_extended
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.shards import FolderError, locked
+from edos_dataset.runs.shards import FolderError, locked
+from extended_rows import counts, row, self_labelled, spread, step, table
 
 SEED = {"train": 1, "validation": 1, "test": 1}
 TABLES = {
@@ -34,11 +34,25 @@ def write(out, tables=None, steps=()):
 def test_it_loads_with_labels_and_where_they_come_from(tmp_path):
     found = write(tmp_path / "out", steps=[step(1, "spread", sad=1)])
     data = load_dataset(str(tmp_path / "out"), "extended")
-    assert data["train"].features == extended_features() and data["train"].features["label"] == ClassLabel(names=list(LABELS))
-    assert {split: rows["dialogue_id"][:] for split, rows in data.items()} == {"train": ["a", "b", "c"], "validation": ["d"], "test": ["e"]}
+    assert data["train"].features == extended_features() and data["train"].features["label"] == ClassLabel(
+        names=list(LABELS)
+    )
+    assert {split: rows["dialogue_id"][:] for split, rows in data.items()} == {
+        "train": ["a", "b", "c"],
+        "validation": ["d"],
+        "test": ["e"],
+    }
     crowd, near, sure = data["train"]
-    assert (crowd["label"], crowd["method"], crowd["step"], crowd["round"], crowd["seed_id"]) == (LABEL_IDS["sad"], "crowd", 0, 0, None)
-    assert [turn["text"] for turn in crowd["turns"]] == ["Where is it?", "I lost it."] and crowd["soft_label"][LABEL_IDS["sad"]] == pytest.approx(2 / 3)
+    assert (crowd["label"], crowd["method"], crowd["step"], crowd["round"], crowd["seed_id"]) == (
+        LABEL_IDS["sad"],
+        "crowd",
+        0,
+        0,
+        None,
+    )
+    assert [turn["text"] for turn in crowd["turns"]] == ["Where is it?", "I lost it."] and crowd["soft_label"][
+        LABEL_IDS["sad"]
+    ] == pytest.approx(2 / 3)
     assert (near["method"], near["seed_id"], near["similarity"], near["confidence"]) == ("spread", "a", 0.93, None)
     assert sure["similarity"] is None and sure["confidence"] == pytest.approx(0.97)
     assert json.loads((tmp_path / "out" / "extend.json").read_text()) == found
@@ -80,11 +94,19 @@ def test_a_folder_that_is_none(tmp_path):
 
 
 def test_the_card_says_what_each_step_gave():
-    text = card(counts({"train": 3, "validation": 2, "test": 0}, [step(1, "spread", 3196, sad=1400, joyful=2), step(2, "self-label", sad=5)]))
+    text = card(
+        counts(
+            {"train": 3, "validation": 2, "test": 0},
+            [step(1, "spread", 3196, sad=1400, joyful=2), step(2, "self-label", sad=5)],
+        )
+    )
     _, front, body = text.split("---\n", 2)
     files = yaml.safe_load(front)["configs"][0]["data_files"]
     assert [file["split"] for file in files] == ["train", "validation"], "datasets refuses to load a split without rows"
     assert body.index("guesses of a machine") < body.index("## Load")
-    assert "| 1 | spread | 1 | 12,000 | 1,402 | 3,196 | threshold 0.92 |" in body and "| 2 | self-label | 1 | 12,000 | 5 |  | threshold 0.92 |" in body
+    assert (
+        "| 1 | spread | 1 | 12,000 | 1,402 | 3,196 | threshold 0.92 |" in body
+        and "| 2 | self-label | 1 | 12,000 | 5 |  | threshold 0.92 |" in body
+    )
     assert "| 1 | not_similar | 10,588 |" in body and "| sad | 1,400 | 5 |" in body and "| joyful | 2 | 0 |" in body
     assert "edos extend seed pool --out out" in body and "dialogues: 12,000" in body

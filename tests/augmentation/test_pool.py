@@ -29,7 +29,9 @@ def store(tmp_path):
 @pytest.fixture
 def source(tmp_path):
     path = tmp_path / "pool.jsonl"
-    path.write_text("".join(json.dumps({"dialogue_id": name, "turns": turns}) + "\n" for name, turns in DIALOGUES.items()))
+    path.write_text(
+        "".join(json.dumps({"dialogue_id": name, "turns": turns}) + "\n" for name, turns in DIALOGUES.items())
+    )
     return path
 
 
@@ -53,14 +55,22 @@ def test_every_turn_with_at_most_so_much_history(source, store):
 
 def test_last_turns_alone(source, store):
     candidates = read_pool([source], store, history=None, every_turn=False).candidates
-    assert list(candidates.ids) == ["a@4", "b@1", "c@2"] and candidates.turns[0] == DIALOGUES["a"] and len(candidates.vectors[0]) == 3
+    assert (
+        list(candidates.ids) == ["a@4", "b@1", "c@2"]
+        and candidates.turns[0] == DIALOGUES["a"]
+        and len(candidates.vectors[0]) == 3
+    )
 
 
 def test_pieces_change_nothing(source, store, monkeypatch):
     whole = read_pool([source, source], store)
     monkeypatch.setattr(pools, "PIECE_TURNS", 2)
     parts = read_pool([source, source], store)
-    assert len(parts.pieces) == 4 and list(parts.candidates.ids) == list(whole.candidates.ids) and list(parts.candidates.turns) == list(whole.candidates.turns)
+    assert (
+        len(parts.pieces) == 4
+        and list(parts.candidates.ids) == list(whole.candidates.ids)
+        and list(parts.candidates.turns) == list(whole.candidates.turns)
+    )
     np.testing.assert_array_equal(np.concatenate(parts.candidates.vectors), np.concatenate(whole.candidates.vectors))
 
 

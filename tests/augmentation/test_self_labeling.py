@@ -5,14 +5,16 @@ import pytest
 
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules, choose, gains
-from edos_dataset.recipes import RecipeError, build
+from edos_dataset.runs.recipes import RecipeError, build
 
 NOTHING = Dialogues([], [], [])
 LETTERS = "abcdefghij"
 
 
 def sure(*pairs):
-    """Probabilities by pairs of label and confidence; the rest is shared by two other labels, so that it is never the most probable one."""
+    """Probabilities by pairs of label and confidence; the rest is shared by two other labels, so that it is never the
+    most probable one.
+    """
     rows = np.zeros((len(pairs), 41), np.float32)
     for row, (label, confidence) in enumerate(pairs):
         rows[row, [(label + 1) % 41, (label + 2) % 41]] = (1 - confidence) / 2
@@ -23,7 +25,11 @@ def sure(*pairs):
 def made(size, texts=None, vectors=None):
     """Candidates of one turn, each with words and a direction of its own unless they are given."""
     texts = texts or [f"pool {letter} {letter}{letter} {letter * 3}" for letter in LETTERS[:size]]
-    return Dialogues([f"pool{row}" for row in range(size)], [[text] for text in texts], np.eye(size, 12) if vectors is None else vectors)
+    return Dialogues(
+        [f"pool{row}" for row in range(size)],
+        [[text] for text in texts],
+        np.eye(size, 12) if vectors is None else vectors,
+    )
 
 
 def found(result):
@@ -37,7 +43,9 @@ def reasons(result):
 def test_confidence_and_what_a_new_label_carries():
     result = choose(sure((7, 0.95), (3, 0.9), (3, 0.8999), (40, 1)), made(4), NOTHING, round=2)
     assert found(result) == {"pool0": (7, 0.95), "pool1": (3, 0.9), "pool3": (40, 1)}
-    assert {(label.round, label.reason) for label in result.labels} == {(2, None)} and [label.row for label in result.labels] == [0, 1, 3]
+    assert {(label.round, label.reason) for label in result.labels} == {(2, None)} and [
+        label.row for label in result.labels
+    ] == [0, 1, 3]
     count = result.count
     assert (count.stage, count.read, count.kept, count.rejected) == ("self_label", 4, 3, {"not_confident": 1})
     assert count.tally == {"caring": 1, "anticipating": 1, "neutral": 1}
@@ -45,15 +53,28 @@ def test_confidence_and_what_a_new_label_carries():
 
 def test_of_each_label_the_surest_and_of_equally_sure_ones_the_first():
     probabilities = sure((0, 0.95), (0, 0.99), (0, 0.95), (0, 0.97), (1, 0.91))
-    assert set(found(choose(probabilities, made(5), NOTHING, rules=SelfLabelingRules(top=3)))) == {"pool0", "pool1", "pool3", "pool4"}
+    assert set(found(choose(probabilities, made(5), NOTHING, rules=SelfLabelingRules(top=3)))) == {
+        "pool0",
+        "pool1",
+        "pool3",
+        "pool4",
+    }
     result = choose(probabilities, made(5), NOTHING, rules=SelfLabelingRules(top=1))
-    assert set(found(result)) == {"pool1", "pool4"} and set(reasons(result).values()) == {"capped"} and result.count.rejected == {"capped": 3}
+    assert (
+        set(found(result)) == {"pool1", "pool4"}
+        and set(reasons(result).values()) == {"capped"}
+        and result.count.rejected == {"capped": 3}
+    )
 
 
 def test_caps_count_what_earlier_rounds_gave():
     probabilities = sure((0, 0.95), (0, 0.99), (1, 0.96), (1, 0.92))
     result = choose(probabilities, made(4), NOTHING, rules=SelfLabelingRules(cap=2), taken={0: 1, 1: 2})
-    assert set(found(result)) == {"pool1"} and reasons(result) == {"pool0": "capped", "pool2": "capped", "pool3": "capped"}
+    assert set(found(result)) == {"pool1"} and reasons(result) == {
+        "pool0": "capped",
+        "pool2": "capped",
+        "pool3": "capped",
+    }
     result = choose(probabilities, made(4), NOTHING, rules=SelfLabelingRules(cap_total=12), taken={0: 4, 7: 6})
     assert set(found(result)) == {"pool1", "pool2"}, "the surest of all labels"
     assert not choose(probabilities, made(4), NOTHING, rules=SelfLabelingRules(cap_total=10), taken={0: 4, 7: 6}).labels
@@ -66,9 +87,21 @@ def test_what_a_cap_rejects_takes_no_place_in_another():
 
 
 def test_copies_of_what_has_a_label_and_of_each_other():
-    pool = made(5, ["i WON the race", "We won the big race today", "Who won it", "we won, the big race... today?", "Other words here"])
+    pool = made(
+        5,
+        [
+            "i WON the race",
+            "We won the big race today",
+            "Who won it",
+            "we won, the big race... today?",
+            "Other words here",
+        ],
+    )
     pool.ids[4] = "seed0"
-    known = [Dialogues(["seed0"], [["I won the race!"]], np.zeros((1, 12))), Dialogues(["earlier0"], [["Who won it?"]], np.zeros((1, 12)))]
+    known = [
+        Dialogues(["seed0"], [["I won the race!"]], np.zeros((1, 12))),
+        Dialogues(["earlier0"], [["Who won it?"]], np.zeros((1, 12))),
+    ]
     result = choose(sure((22, 0.99), (14, 0.95), (22, 0.99), (22, 0.97), (1, 0.99)), pool, NOTHING, known)
     assert found(result) == {"pool3": (22, 0.97)}, "the surer copy, though it comes later"
     assert reasons(result) == {"pool0": "has_label", "pool1": "duplicate", "pool2": "has_label", "seed0": "has_label"}
@@ -77,12 +110,16 @@ def test_copies_of_what_has_a_label_and_of_each_other():
 def test_a_rejected_copy_does_not_stand_in_the_way_of_the_cap():
     """The first reason counts, and what is rejected for it takes none of the places of its label."""
     texts = ["same words", "Same words!", "other words", "third words"]
-    result = choose(sure((5, 0.99), (5, 0.98), (5, 0.97), (5, 0.96)), made(4, texts), NOTHING, rules=SelfLabelingRules(top=2))
+    result = choose(
+        sure((5, 0.99), (5, 0.98), (5, 0.97), (5, 0.96)), made(4, texts), NOTHING, rules=SelfLabelingRules(top=2)
+    )
     assert set(found(result)) == {"pool0", "pool2"} and reasons(result) == {"pool1": "duplicate", "pool3": "capped"}
 
 
 def copies(turns):
-    """Copies as they come in subtitles: another mark, case, dash, a word more or less, another order, an opening turn before it."""
+    """Copies as they come in subtitles: another mark, case, dash, a word more or less, another order, an opening turn
+    before it.
+    """
     *before, last = turns
     words = last.rstrip(".!?").split()
     for text in (
@@ -100,7 +137,10 @@ def copies(turns):
 
 
 def test_no_near_copy_of_a_held_out_dialogue_is_labelled_however_sure():
-    held = [["Where were you?", "My train was very late today, I am so sorry."], ["We both lost our jobs at the mill last winter!"]]
+    held = [
+        ["Where were you?", "My train was very late today, I am so sorry."],
+        ["We both lost our jobs at the mill last winter!"],
+    ]
     held_out = Dialogues(["test0", "test1"], held, np.eye(2, 12))
     planted = [copy for turns in held for copy in copies(turns)]
     other = [
@@ -146,10 +186,21 @@ def test_read_is_kept_and_rejected():
     probabilities = generator.dirichlet(np.full(41, 0.02), 300).astype(np.float32)
     texts = [" ".join(generator.choice(list(LETTERS), 4)) for _ in range(300)]
     held_out = Dialogues(["test"], [["a b c d"]], np.ones((1, 12)))
-    result = choose(probabilities, made(300, texts, generator.normal(size=(300, 12))), held_out, rules=SelfLabelingRules(top=3, confidence=0.6))
+    result = choose(
+        probabilities,
+        made(300, texts, generator.normal(size=(300, 12))),
+        held_out,
+        rules=SelfLabelingRules(top=3, confidence=0.6),
+    )
     count = result.count
-    assert count.read == count.kept + sum(count.rejected.values()) == 300 and set(count.rejected) >= {"not_confident", "capped", "held_out_words"}
-    assert (count.kept, sum(count.tally.values())) == (len(result.labels), len(result.labels)) and max(count.tally.values()) == 3
+    assert count.read == count.kept + sum(count.rejected.values()) == 300 and set(count.rejected) >= {
+        "not_confident",
+        "capped",
+        "held_out_words",
+    }
+    assert (count.kept, sum(count.tally.values())) == (len(result.labels), len(result.labels)) and max(
+        count.tally.values()
+    ) == 3
     assert all(label.confidence >= 0.6 for label in result.labels)
 
 
@@ -171,7 +222,9 @@ def test_another_round_while_validation_gains(history, patience, worth):
 
 
 def test_rules_come_from_yaml():
-    assert build(SelfLabelingRules, {"top": 50, "cap_total": 1000, "rounds": 3}, "here") == SelfLabelingRules(50, cap_total=1000, rounds=3)
+    assert build(SelfLabelingRules, {"top": 50, "cap_total": 1000, "rounds": 3}, "here") == SelfLabelingRules(
+        50, cap_total=1000, rounds=3
+    )
     with pytest.raises(RecipeError, match="did you mean 'confidence'"):
         build(SelfLabelingRules, {"confidense": 0.9}, "here")
 

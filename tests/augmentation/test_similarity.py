@@ -45,10 +45,14 @@ def assert_equal(found, expected):
 def test_equal_to_brute_force(threshold, top_k, memory, dtype):
     seeds, pool = drawn(110, 1, dtype), drawn(330, 2, dtype)
     assert_equal(nearest(seeds, pool, threshold, top_k, memory), brute_force(seeds, pool, threshold, top_k))
-    assert threshold != 0.92 or 100 < len(brute_force(seeds, pool, threshold, top_k)[0]) < 3 * 330, "the case says something"
+    assert threshold != 0.92 or 100 < len(brute_force(seeds, pool, threshold, top_k)[0]) < 3 * 330, (
+        "the case says something"
+    )
 
 
-@pytest.mark.parametrize(("pool_rows", "seed_rows", "pairs"), [(1, 1, 1), (7, 5, 3), (64, 300, 50), (600, 13, 4096), (512, 2048, 1)])
+@pytest.mark.parametrize(
+    ("pool_rows", "seed_rows", "pairs"), [(1, 1, 1), (7, 5, 3), (64, 300, 50), (600, 13, 4096), (512, 2048, 1)]
+)
 def test_no_bit_depends_on_the_tiles(monkeypatch, pool_rows, seed_rows, pairs):
     seeds, pool = drawn(40, 1), drawn(70, 2)
     whole = nearest(seeds, pool, 0.8, 4)
@@ -73,7 +77,11 @@ def test_shards_and_memory_maps_count_as_one_array(tmp_path):
 def test_equally_near_seeds_come_in_their_order():
     seeds = np.array([[1, 0], [0, 1], [1, 0], [2, 0], [1, 0.1]])
     found = nearest(seeds, np.array([[1.0, 0], [0, 0], [0, 3]]), 0.9, 3)
-    assert found.rows.tolist() == [0, 0, 0, 2] and found.seeds.tolist() == [0, 2, 3, 1] and found.similarities.tolist() == [1] * 4
+    assert (
+        found.rows.tolist() == [0, 0, 0, 2]
+        and found.seeds.tolist() == [0, 2, 3, 1]
+        and found.similarities.tolist() == [1] * 4
+    )
     assert nearest(seeds[::-1], np.array([[1.0, 0]]), 0.9, 2).seeds.tolist() == [1, 2]
 
 

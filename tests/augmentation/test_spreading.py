@@ -6,8 +6,8 @@ import pytest
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.guards import Dialogues, overlapping, words_of
 from edos_dataset.augmentation.spreading import SpreadingRules, agreement_of_seeds, spread
-from edos_dataset.labeling.encoder import Encoder
-from edos_dataset.recipes import RecipeError, build
+from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.runs.recipes import RecipeError, build
 
 NOTHING = Dialogues([], [], [])
 LETTERS = "abcdefghij"
@@ -35,22 +35,51 @@ def reasons(result):
 def test_threshold_and_what_a_new_label_carries():
     result = spread(made("seed", at(1)), [7], made("pool", at(0.95, 0.92, 0.9199, 1)), NOTHING, round=2)
     assert labelled(result) == {"pool0": (7, "seed0", 0.95), "pool1": (7, "seed0", 0.92), "pool3": (7, "seed0", 1)}
-    assert {(label.round, label.reason) for label in result.labels} == {(2, None)} and [label.row for label in result.labels] == [0, 1, 3]
+    assert {(label.round, label.reason) for label in result.labels} == {(2, None)} and [
+        label.row for label in result.labels
+    ] == [0, 1, 3]
     count = result.count
-    assert (count.unit, count.read, count.kept, count.rejected, count.tally) == ("dialogues", 4, 3, {"not_similar": 1}, {"caring": 3})
+    assert (count.unit, count.read, count.kept, count.rejected, count.tally) == (
+        "dialogues",
+        4,
+        3,
+        {"not_similar": 1},
+        {"caring": 3},
+    )
 
 
-@pytest.mark.parametrize(("conflict", "expected"), [("none", {}), ("nearest", {"pool0": (1, "seed0", 1)}), ("majority", {"pool0": (2, "seed1", 0.995)})])
+@pytest.mark.parametrize(
+    ("conflict", "expected"),
+    [("none", {}), ("nearest", {"pool0": (1, "seed0", 1)}), ("majority", {"pool0": (2, "seed1", 0.995)})],
+)
 def test_seeds_of_different_labels_within_the_margin(conflict, expected):
-    result = spread(made("seed", at(1, 0.995, 0.99, 0.95)), [1, 2, 2, 3], made("pool", at(1)), NOTHING, SpreadingRules(conflict=conflict))
+    result = spread(
+        made("seed", at(1, 0.995, 0.99, 0.95)),
+        [1, 2, 2, 3],
+        made("pool", at(1)),
+        NOTHING,
+        SpreadingRules(conflict=conflict),
+    )
     assert labelled(result) == expected
     assert result.count.rejected == ({"conflict": 1} if conflict == "none" else {})
 
 
 def test_a_label_beyond_the_margin_has_no_say():
-    result = spread(made("seed", at(1, 0.97, 0.97, 0.97)), [1, 2, 2, 2], made("pool", at(1)), NOTHING, SpreadingRules(conflict="majority"))
+    result = spread(
+        made("seed", at(1, 0.97, 0.97, 0.97)),
+        [1, 2, 2, 2],
+        made("pool", at(1)),
+        NOTHING,
+        SpreadingRules(conflict="majority"),
+    )
     assert labelled(result) == {"pool0": (1, "seed0", 1)}
-    result = spread(made("seed", at(1, 0.97, 0.97, 0.97)), [1, 2, 2, 2], made("pool", at(1)), NOTHING, SpreadingRules(conflict="majority", margin=0.05))
+    result = spread(
+        made("seed", at(1, 0.97, 0.97, 0.97)),
+        [1, 2, 2, 2],
+        made("pool", at(1)),
+        NOTHING,
+        SpreadingRules(conflict="majority", margin=0.05),
+    )
     assert labelled(result) == {"pool0": (2, "seed1", 0.97)}
 
 
@@ -67,17 +96,33 @@ def test_of_labels_with_as_many_seeds_the_nearest_and_of_equally_near_ones_the_f
 def test_the_cap_takes_the_nearest_first():
     pool = made("pool", at(0.95, 0.99, 0.95, 0.97))
     result = spread(made("seed", at(1)), [0], pool, NOTHING, SpreadingRules(cap=3))
-    assert set(labelled(result)) == {"pool0", "pool1", "pool3"} and reasons(result) == {"pool2": "capped"}, "of equally near ones the first"
+    assert set(labelled(result)) == {"pool0", "pool1", "pool3"} and reasons(result) == {"pool2": "capped"}, (
+        "of equally near ones the first"
+    )
     result = spread(made("seed", at(1)), [0], pool, NOTHING, SpreadingRules(cap=1))
     assert set(labelled(result)) == {"pool1"} and result.count.rejected == {"capped": 3}
-    result = spread(made("seed", at(1, -1)), [0, 1], made("pool", at(0.95, 0.96)), NOTHING, SpreadingRules(cap=1, conflict="nearest"))
+    result = spread(
+        made("seed", at(1, -1)),
+        [0, 1],
+        made("pool", at(0.95, 0.96)),
+        NOTHING,
+        SpreadingRules(cap=1, conflict="nearest"),
+    )
     assert set(labelled(result)) == {"pool1"}
 
 
 def test_copies_of_what_has_a_label_and_of_each_other():
     seeds = made("seed", at(1), ["I won the race!"])
     pool = made(
-        "pool", at(1, 1, 1, 0.99, 1), ["i WON the race", "We won the big race today", "Who won it", "we won, the big race... today?", "Other words here"]
+        "pool",
+        at(1, 1, 1, 0.99, 1),
+        [
+            "i WON the race",
+            "We won the big race today",
+            "Who won it",
+            "we won, the big race... today?",
+            "Other words here",
+        ],
     )
     pool.ids[4] = "seed0"
     earlier = made("earlier", at(1), ["Who won it?"])
@@ -87,7 +132,9 @@ def test_copies_of_what_has_a_label_and_of_each_other():
 
 
 def test_what_is_near_a_held_out_dialogue_gets_no_label():
-    held_out = Dialogues(["test0", "test1"], [["x y"], ["Where were you?", "My train was very late today again"]], at(0.0, -0.5))
+    held_out = Dialogues(
+        ["test0", "test1"], [["x y"], ["Where were you?", "My train was very late today again"]], at(0.0, -0.5)
+    )
     texts = [
         "nothing of the kind",
         "y! X?",
@@ -119,7 +166,9 @@ def test_a_pool_that_no_seed_is_near_to():
 
 
 def test_agreement_of_seeds_asks_the_others_of_other_words():
-    """The first three are near each other, the second and third most, of labels 5, 5 and 6; the fourth has the words of the fifth, and no other near it."""
+    """The first three are near each other, the second and third most, of labels 5, 5 and 6; the fourth has the words of
+    the fifth, and no other near it.
+    """
     seeds = made("seed", at(1, 0.999, 0.998, 0.1, 0.1), ["a b", "c d", "e f", "g h", "G, h!"])
     assert agreement_of_seeds(seeds, [5, 5, 6, 7, 7], SpreadingRules(conflict="nearest")) == {"near": 3, "same": 1}
     assert agreement_of_seeds(seeds, [5, 5, 6, 7, 7], SpreadingRules(conflict="none")) == {"near": 1, "same": 0}
@@ -129,22 +178,57 @@ def test_read_is_kept_and_rejected():
     generator = np.random.default_rng(0)
     vectors = [generator.normal(size=(n, 3)) for n in (40, 400, 20)]
     texts = [[" ".join(generator.choice(list(LETTERS), 4)) for _ in range(n)] for n in (40, 400, 20)]
-    seeds, pool, held_out = (made(name, vector, text) for name, vector, text in zip(("seed", "pool", "test"), vectors, texts, strict=True))
-    result = spread(seeds, [row % 41 for row in range(40)], pool, held_out, SpreadingRules(guard=0.99, cap=1, threshold=0.9))
+    seeds, pool, held_out = (
+        made(name, vector, text) for name, vector, text in zip(("seed", "pool", "test"), vectors, texts, strict=True)
+    )
+    result = spread(
+        seeds, [row % 41 for row in range(40)], pool, held_out, SpreadingRules(guard=0.99, cap=1, threshold=0.9)
+    )
     count = result.count
-    assert count.read == count.kept + sum(count.rejected.values()) and count.kept == len(result.labels) == sum(count.tally.values()) > 0
-    assert set(count.rejected) == {"not_similar", "held_out_words", "held_out_near", "has_label", "conflict", "duplicate", "capped"}
+    assert (
+        count.read == count.kept + sum(count.rejected.values())
+        and count.kept == len(result.labels) == sum(count.tally.values()) > 0
+    )
+    assert set(count.rejected) == {
+        "not_similar",
+        "held_out_words",
+        "held_out_near",
+        "has_label",
+        "conflict",
+        "duplicate",
+        "capped",
+    }
 
 
-SEEDS = ["I lost my job today and I do not know what to do.", "We are getting married next summer!", "Somebody broke into our house last night."]
-HELD_OUT = ["I lost my job last week and I have no idea what to do.", "We will get married next year!", "Somebody broke into our house while we slept."]
+SEEDS = [
+    "I lost my job today and I do not know what to do.",
+    "We are getting married next summer!",
+    "Somebody broke into our house last night.",
+]
+HELD_OUT = [
+    "I lost my job last week and I have no idea what to do.",
+    "We will get married next year!",
+    "Somebody broke into our house while we slept.",
+]
 
 
 def copies(text):
     """Copies as they come in subtitles: another mark, another case, a word more or less, another order, a dash."""
     words = text.rstrip(".!").split()
-    yield from (text, text.rstrip(".!") + "?", text.upper(), "- " + text.lower(), "Well, " + text, text.rstrip(".!") + " again.", " ".join(words[1:]))
-    yield from (" ".join(words[:4] + ["really"] + words[4:]), " ".join(words[:2]) + "... " + " ".join(words[2:]), "\t" + text.replace(" ", "  "))
+    yield from (
+        text,
+        text.rstrip(".!") + "?",
+        text.upper(),
+        "- " + text.lower(),
+        "Well, " + text,
+        text.rstrip(".!") + " again.",
+        " ".join(words[1:]),
+    )
+    yield from (
+        " ".join(words[:4] + ["really"] + words[4:]),
+        " ".join(words[:2]) + "... " + " ".join(words[2:]),
+        "\t" + text.replace(" ", "  "),
+    )
 
 
 def test_no_near_copy_of_a_held_out_dialogue_is_labelled(tmp_path):
@@ -153,12 +237,21 @@ def test_no_near_copy_of_a_held_out_dialogue_is_labelled(tmp_path):
     turns = {
         "seed": [[text] for text in SEEDS],
         "test": [[text] for text in HELD_OUT],
-        "pool": [[copy] for text in HELD_OUT for copy in copies(text)] + [["Good morning.", copy] for text in HELD_OUT for copy in copies(text)],
+        "pool": [[copy] for text in HELD_OUT for copy in copies(text)]
+        + [["Good morning.", copy] for text in HELD_OUT for copy in copies(text)],
     }
     turns["pool"] += [
-        [text.replace("my job", "my old job").replace("We are", "Yes, we are both").replace("house", "summer house at the lake")] for text in SEEDS
+        [
+            text.replace("my job", "my old job")
+            .replace("We are", "Yes, we are both")
+            .replace("house", "summer house at the lake")
+        ]
+        for text in SEEDS
     ]
-    seeds, held_out, pool = (Dialogues([f"{name}{row}" for row in range(len(turns[name]))], turns[name], store.dialogues(turns[name])) for name in turns)
+    seeds, held_out, pool = (
+        Dialogues([f"{name}{row}" for row in range(len(turns[name]))], turns[name], store.dialogues(turns[name]))
+        for name in turns
+    )
     loose = SpreadingRules(threshold=0.5, guard=1, guard_words=1, conflict="nearest")
     unguarded = spread(seeds, [27, 14, 30], pool, NOTHING, loose)
     assert len(unguarded.labels) > 20, "the case says something"
@@ -198,7 +291,9 @@ def test_words_of_a_dialogue():
 
 
 def test_rules_come_from_yaml():
-    assert build(SpreadingRules, {"threshold": 0.9, "cap": None, "conflict": "majority"}, "here") == SpreadingRules(0.9, cap=None, conflict="majority")
+    assert build(SpreadingRules, {"threshold": 0.9, "cap": None, "conflict": "majority"}, "here") == SpreadingRules(
+        0.9, cap=None, conflict="majority"
+    )
     with pytest.raises(RecipeError, match="did you mean 'threshold'"):
         build(SpreadingRules, {"treshold": 0.9}, "here")
 

@@ -4,7 +4,7 @@ import pytest
 
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.steps import MINILM, PAPERS, SpreadStep, dump_steps, override_steps, read_steps, steps_of
-from edos_dataset.recipes import RecipeError
+from edos_dataset.runs.recipes import RecipeError
 
 
 def test_steps_come_back_from_yaml(tmp_path):
@@ -16,9 +16,9 @@ def test_steps_come_back_from_yaml(tmp_path):
 
 
 def test_what_goes_with_an_encoder(tmp_path):
-    assert steps_of(None, "all-MiniLM-L6-v2") == MINILM and steps_of(None, "roberta-base-nli-stsb-mean-tokens") == PAPERS == steps_of(
-        "papers", "all-MiniLM-L6-v2"
-    )
+    assert steps_of(None, "all-MiniLM-L6-v2") == MINILM and steps_of(
+        None, "roberta-base-nli-stsb-mean-tokens"
+    ) == PAPERS == steps_of("papers", "all-MiniLM-L6-v2")
     with pytest.raises(RecipeError, match="cannot read the recipe"):
         steps_of(str(tmp_path / "nothing.yaml"), "all-MiniLM-L6-v2")
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from edos_dataset.cleaning import duplicates
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.rules import normalise
-from edos_dataset.phases import run_stage
-from edos_dataset.pipeline import REMOVALS, split_rejects
+from edos_dataset.runs.phases import run_stage
+from edos_dataset.runs.pipeline import REMOVALS, split_rejects
+from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import DIALOGUES, TURN
-from edos_dataset.shards import write_shard
 
 # Two spellings of the same utterance each, and enough repetitions to reach the limits below.
 TURNS = st.sampled_from(["Yes.", "yes", "No!", "No", "Really?", "Go away.", "I see you."])
@@ -26,9 +26,15 @@ SMALL = 250  # bytes of memory: three keys a pass
 
 def table_of(dialogues):
     """Build DIALOGUES out of (id, texts) pairs."""
-    turns = [[{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in texts] for _, texts in dialogues]
+    turns = [
+        [{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in texts] for _, texts in dialogues
+    ]
     columns = {"dialogue_id": [dialogue_id for dialogue_id, _ in dialogues], "turns": pa.array(turns, pa.list_(TURN))}
-    return KeyTurns()(pa.table([columns.get(field.name, pa.nulls(len(dialogues), field.type)) for field in DIALOGUES], schema=DIALOGUES))
+    return KeyTurns()(
+        pa.table(
+            [columns.get(field.name, pa.nulls(len(dialogues), field.type)) for field in DIALOGUES], schema=DIALOGUES
+        )
+    )
 
 
 def numbered(corpus):
@@ -49,7 +55,11 @@ def removed(step, shards):
     tables = decide(step, shards)
     assert len(tables) == len(shards)
     assert all(table.schema == REMOVALS for table in tables)
-    rows = [(dialogues[row["row"]][0], row["turn"]) for dialogues, table in zip(shards, tables, strict=True) for row in table.to_pylist()]
+    rows = [
+        (dialogues[row["row"]][0], row["turn"])
+        for dialogues, table in zip(shards, tables, strict=True)
+        for row in table.to_pylist()
+    ]
     assert len(rows) == len(set(rows))
     return set(rows)
 
@@ -76,7 +86,9 @@ def test_cap_leaves_exactly_the_limit(corpus, limit):
     assert left == {text: min(count, limit) for text, count in utterances(dialogues).items()}
 
 
-@given(CORPUS, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([SMALL, 1 << 30]))
+@given(
+    CORPUS, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([SMALL, 1 << 30])
+)
 @pytest.mark.parametrize("kind", [CapUtterances, DropDuplicates])
 def test_order_shards_and_passes_do_not_matter(kind, corpus, limit, random, shards, memory):
     settled = {"limit": limit} if kind is CapUtterances else {}
@@ -135,7 +147,9 @@ def test_duplicates(dialogues, expected):
 
 def test_equal_hashes_are_not_equal_texts(monkeypatch):
     monkeypatch.setattr(duplicates, "_dialogue_keys", lambda table: np.full(table.num_rows, 7, np.uint64))
-    assert removed(DropDuplicates(), [[("a", ["Yes", "No"]), ("b", ["Go", "No"])], [("c", ["yes", "no"])]]) == {("c", None)}
+    assert removed(DropDuplicates(), [[("a", ["Yes", "No"]), ("b", ["Go", "No"])], [("c", ["yes", "no"])]]) == {
+        ("c", None)
+    }
 
 
 def test_a_removed_turn_ends_its_dialogue():
@@ -165,5 +179,7 @@ def test_empty_shards_between_others():
 
 def test_the_choice_is_the_same_on_every_machine():
     dialogues = [(f"1994/111161/1#{number}", ["Yes", f"Word {number}"]) for number in range(1, 9)]
-    stay = {dialogue_id for dialogue_id, _ in dialogues} - {dialogue_id for dialogue_id, _ in removed(CapUtterances(3), [dialogues])}
+    stay = {dialogue_id for dialogue_id, _ in dialogues} - {
+        dialogue_id for dialogue_id, _ in removed(CapUtterances(3), [dialogues])
+    }
     assert stay == {"1994/111161/1#2", "1994/111161/1#4", "1994/111161/1#5"}

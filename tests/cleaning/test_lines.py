@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edos_dataset.arrays import nest
 from edos_dataset.cleaning.captions import is_credit, split_speaker
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.markup import repair_letters, strip_markup
-from edos_dataset.pipeline import count_units, split_rejects
-from edos_dataset.schema import LINE, LINES, nest
+from edos_dataset.runs.pipeline import count_units, split_rejects
+from edos_dataset.schema import LINE, LINES
 
 
 def lines_table(*documents: list[str], kind: str = "subtitle", language: str | None = "en") -> pa.Table:
@@ -204,7 +205,9 @@ def test_sounds_inside_a_line_go_and_the_rest_stays(raw: str, text: str) -> None
     assert clean(raw) == ([(text, False, None)], {})
 
 
-@pytest.mark.parametrize("raw", ["(DOOR SLAMS)", "[sighs]", "*laughs*", "**LOL**", "- [PHONE RINGS]", "(sighs):", "(gasps)..."])
+@pytest.mark.parametrize(
+    "raw", ["(DOOR SLAMS)", "[sighs]", "*laughs*", "**LOL**", "- [PHONE RINGS]", "(sighs):", "(gasps)..."]
+)
 def test_lines_of_sounds_alone_leave(raw: str) -> None:
     """Reason: sound."""
     assert clean(raw) == ([], {raw: "sound"})
@@ -217,7 +220,18 @@ def test_a_bracket_may_close_on_a_later_line_of_the_block() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", ["♪ La la la ♪", "♫ Moon river", "La la la ♪", "# La la la #", "# Moon river", "#Moon river#", "¶ MOON RIVER ¶", "♪♪", "- ♪ La la"]
+    "raw",
+    [
+        "♪ La la la ♪",
+        "♫ Moon river",
+        "La la la ♪",
+        "# La la la #",
+        "# Moon river",
+        "#Moon river#",
+        "¶ MOON RIVER ¶",
+        "♪♪",
+        "- ♪ La la",
+    ],
 )
 def test_songs_leave(raw: str) -> None:
     """Reason: music; # is the note of OPUS and older captions."""
@@ -225,7 +239,9 @@ def test_songs_leave(raw: str) -> None:
 
 
 def test_songs_and_speech_in_one_block() -> None:
-    """An open song goes on over the lines of its block, but not into a line marked as speech, and a closed one not at all."""
+    """An open song goes on over the lines of its block, but not into a line marked as speech, and a closed one not at
+    all.
+    """
     assert clean("♪ Hey, baby,\nI hear the blues")[1] == {"♪ Hey, baby,": "music", "I hear the blues": "music"}
     assert clean("♪ Hey, baby\n- Stop it!")[0] == [("Stop it!", True, None)]
     assert clean("# Oh dear #\nStop it!")[0] == [("Stop it!", False, None)]
@@ -333,10 +349,26 @@ def test_no_documents() -> None:
     assert CleanLines()(lines_table()).num_rows == 0
 
 
-PIECES = ["Hello.", "- No!", "[SIGHS]", "(door\nslams) What?", "♪ la la", "TOM:\nYes.", "Subtitles by X", "l'm", "<i>so</i>", "...", "Na ja."]
+PIECES = [
+    "Hello.",
+    "- No!",
+    "[SIGHS]",
+    "(door\nslams) What?",
+    "♪ la la",
+    "TOM:\nYes.",
+    "Subtitles by X",
+    "l'm",
+    "<i>so</i>",
+    "...",
+    "Na ja.",
+]
 
 
-@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=6), min_size=1, max_size=5), st.integers(0, 5), st.sampled_from(["opus", "subtitle"]))
+@given(
+    st.lists(st.lists(st.sampled_from(PIECES), max_size=6), min_size=1, max_size=5),
+    st.integers(0, 5),
+    st.sampled_from(["opus", "subtitle"]),
+)
 def test_no_line_is_lost_and_batches_do_not_matter(documents: list[list[str]], cut: int, kind: str) -> None:
     """Kept and rejected lines are all lines; any split of the rows gives the same table."""
     table = lines_table(*documents, kind=kind)

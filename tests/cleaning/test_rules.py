@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.cleaning.rules import CleanTurns, count_tokens, cut_turns, normalise, tokenize
-from edos_dataset.pipeline import count_units, split_rejects
+from edos_dataset.runs.pipeline import count_units, split_rejects
 from edos_dataset.schema import DIALOGUES
 
 GOOD = ["Where have you been?", "I was at the lake.", "Alone, in this weather?"]
@@ -24,7 +24,10 @@ def dialogues(*turns: list[str], genres: list[str] | None = None, language: str 
             "language": language,
             "source": {"kind": "opus", "path": "p", "genres": genres},
             "reading": {},
-            "turns": [{"text": text, "start": place, "end": place + 0.5, "sentence_ids": [place + 1]} for place, text in enumerate(texts)],
+            "turns": [
+                {"text": text, "start": place, "end": place + 0.5, "sentence_ids": [place + 1]}
+                for place, text in enumerate(texts)
+            ],
         }
         for row, texts in enumerate(turns)
     ]
@@ -104,7 +107,10 @@ def test_lengths_may_count_characters_as_in_edos() -> None:
 
 def test_good_long_turns_are_not_repetitive_for_their_punctuation() -> None:
     """Eleven commas are not a repetition."""
-    text = "He came, he saw, I left, you cried, they sang, we ate, it rained, nobody slept, all hoped, some prayed, few knew, then morning broke."
+    text = (
+        "He came, he saw, I left, you cried, they sang, we ate, it rained, nobody slept, all hoped, some prayed, "
+        "few knew, then morning broke."
+    )
     assert reason(text) is None
 
 
@@ -150,7 +156,10 @@ def test_the_first_turn_repeats_nothing() -> None:
     assert outcome(CleanTurns()(dialogues(GOOD, [GOOD[2], GOOD[0]])))[1] == {}
 
 
-@pytest.mark.parametrize(("genres", "gone"), [(["Drama", "documentary"], True), (["DOCUMENTARY"], True), (["Drama"], False), ([], False), (None, False)])
+@pytest.mark.parametrize(
+    ("genres", "gone"),
+    [(["Drama", "documentary"], True), (["DOCUMENTARY"], True), (["Drama"], False), ([], False), (None, False)],
+)
 def test_documentaries_leave_whole(genres: list[str] | None, gone: bool) -> None:
     """All turns for this reason, whatever else they break; the rule can be turned off."""
     table = dialogues([*GOOD, "No, no, no!"], genres=genres)
@@ -210,7 +219,9 @@ TEXTS = [*GOOD, "No, no, no!", "#1", "Hello", "So...", "Previously on", "", "NOR
 
 @given(st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=7), min_size=1, max_size=6), st.integers(0, 6))
 def test_no_turn_is_lost_and_batches_do_not_matter(texts: list[list[str]], cut: int) -> None:
-    """Kept and rejected turns are all turns, kept dialogues have two or more; any split of the rows gives the same table."""
+    """Kept and rejected turns are all turns, kept dialogues have two or more; any split of the rows gives the same
+    table.
+    """
     table = dialogues(*texts)
     whole = CleanTurns()(table)
     assert count_units(whole, "turns") == count_units(table, "turns")

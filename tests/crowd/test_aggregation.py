@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from crowd_tables import answers_of
 
+from crowd_tables import answers_of
 from edos_dataset.crowd.aggregation import aggregate, pool_texts, winners
 from edos_dataset.labels import LABEL_IDS, LABELS
 
@@ -58,7 +58,14 @@ def test_pooling_joins_equal_texts_and_lets_the_majority_decide():
     answers = answers_of([["Sad", "Angry", "Joyful"], ["Sad", "Sad", "Sad"], ["Angry", "Angry", "Sad"]], dialogues)
     pooled = pool_texts(answers)
     assert (pooled.tasks, pooled.dialogues) == (["t0", "t1"], [["Hm.", "Oh no!"], ["Else."]])
-    assert [pooled.given[place] for place, task in enumerate(pooled.task) if task == 0] == ["Sad", "Angry", "Joyful", "Angry", "Angry", "Sad"]
+    assert [pooled.given[place] for place, task in enumerate(pooled.task) if task == 0] == [
+        "Sad",
+        "Angry",
+        "Joyful",
+        "Angry",
+        "Angry",
+        "Sad",
+    ]
     assert aggregate(pooled).labels.tolist() == [ANGRY, SAD]
     assert aggregate(answers).labels.tolist() == [-1, SAD, ANGRY], "the table itself is as it was"
     assert pool_texts(answers_of([["Sad"], ["Sad"]])).tasks == ["t0", "t1"], "tasks without a text are never equal"
@@ -71,7 +78,8 @@ def test_models_trust_those_who_agree(method):
     truth = generator.integers(0, 4, 120)
     # Two good workers, three who answer by chance: the majority errs where the three happen to agree.
     rows = [
-        [LABELS[label if generator.random() < 0.95 else (label + 1) % 4] for _ in range(2)] + [LABELS[generator.integers(0, 4)] for _ in range(3)]
+        [LABELS[label if generator.random() < 0.95 else (label + 1) % 4] for _ in range(2)]
+        + [LABELS[generator.integers(0, 4)] for _ in range(3)]
         for label in truth
     ]
     before = np.random.get_state()[1].tolist()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from crowd_tables import answers_of
 
+from crowd_tables import answers_of
 from edos_dataset.crowd.aggregation import count_answers
 from edos_dataset.crowd.agreement import MEASURES, fleiss_kappa, krippendorff_alpha, measure, pairwise_agreement
 from edos_dataset.crowd.answers import read_answers
@@ -48,7 +48,8 @@ def test_by_hand_with_different_numbers_of_answers():
     assert pairwise_agreement(counts) == pytest.approx(2 / 3)
     by_chance = (4 / 5) ** 2 + (1 / 5) ** 2
     assert fleiss_kappa(counts) == pytest.approx((2 / 3 - by_chance) / (1 - by_chance))
-    # Coincidences (Krippendorff): task 2 gives each ordered pair 1 / 2, so a-b and b-a are 1 each; 5 answers, 4 a and 1 b.
+    # Coincidences (Krippendorff): task 2 gives each ordered pair 1 / 2, so a-b and b-a are 1 each; 5 answers, 4 a and 1
+    # b.
     assert krippendorff_alpha(counts) == pytest.approx(1 - (5 - 1) * 2 / (2 * 4 * 1))
 
 
@@ -62,7 +63,13 @@ def test_extremes():
 def drawn(tasks=60, seed=0):
     generator = np.random.default_rng(seed)
     truth = generator.integers(0, 6, tasks)
-    rows = [[LABELS[label if generator.random() < 0.7 else generator.integers(0, 6)] for _ in range(generator.integers(2, 5))] for label in truth]
+    rows = [
+        [
+            LABELS[label if generator.random() < 0.7 else generator.integers(0, 6)]
+            for _ in range(generator.integers(2, 5))
+        ]
+        for label in truth
+    ]
     return answers_of(rows)
 
 
@@ -81,12 +88,26 @@ def test_kappa_is_that_of_statsmodels():
 
 
 def test_report():
-    report = measure(answers_of([["Sad", "sad", "Angry"], ["Sad", "greeting", "hello"], ["Greeting (Other)", "greeting", "Sad"], ["Angry"]]))
-    assert (report["rows"], report["rows_measured"], report["answers"], report["agreed"], report["agreed_share"]) == (4, 3, 10, 2, 0.5)
+    report = measure(
+        answers_of(
+            [["Sad", "sad", "Angry"], ["Sad", "greeting", "hello"], ["Greeting (Other)", "greeting", "Sad"], ["Angry"]]
+        )
+    )
+    assert (report["rows"], report["rows_measured"], report["answers"], report["agreed"], report["agreed_share"]) == (
+        4,
+        3,
+        10,
+        2,
+        0.5,
+    )
     assert report["outside"] == {"greeting": 3, "hello": 1}
     assert report["pairwise_agreement"] == pytest.approx(2 / 9, abs=1e-4)
     sad = report["per_label"]["sad"]
-    assert (sad["answers"], sad["agreed"], sad["agreement"]) == (4, 1, 0.25)  # of the four who say so, two are seconded by one of two others
+    assert (sad["answers"], sad["agreed"], sad["agreement"]) == (
+        4,
+        1,
+        0.25,
+    )  # of the four who say so, two are seconded by one of two others
     assert report["per_label"]["joyful"] == {
         "answers": 0, "agreed": 0, "agreement": None, "agreement_interval": [None, None], "fleiss_kappa": None, "fleiss_kappa_interval": [None, None]
     }  # fmt: skip
@@ -121,7 +142,10 @@ def test_intervals_narrow_with_the_tasks_and_hold_the_truth():
 
 
 def test_repeated_texts_and_the_files_own_labels():
-    answers = answers_of([["Sad", "Sad"], ["Angry", "angry (Other)"], ["Sad", "Angry"], ["Sad", "Sad"]], [["Oh no!"], ["oh, no."], ["OH NO"], ["Another one."]])
+    answers = answers_of(
+        [["Sad", "Sad"], ["Angry", "angry (Other)"], ["Sad", "Angry"], ["Sad", "Sad"]],
+        [["Oh no!"], ["oh, no."], ["OH NO"], ["Another one."]],
+    )
     answers.stated = ["Sad", "-", "-", "Angry"]
     report = measure(answers)
     assert report["repeated_texts"] == {"texts": 1, "tasks": 3, "conflicting": 1}
@@ -132,7 +156,9 @@ def test_repeated_texts_and_the_files_own_labels():
 def test_the_authors_file():
     path = Path(os.environ["EDOS_DATA_DIR"]) / "edos_amt" / "mturk_groundtruth_labels.csv"
     report = measure(read_answers(path), resamples=200)
-    assert report["stated"]["other_than_majority_as_given"] == 0, "the file's labels are the majority of the answers as they stand"
+    assert report["stated"]["other_than_majority_as_given"] == 0, (
+        "the file's labels are the majority of the answers as they stand"
+    )
     assert report["agreed"] >= report["stated"]["agreed"]
     assert 0.40 < report["fleiss_kappa"] < 0.50
     assert sum(report["outside"].values()) / report["answers"] < 0.01

@@ -41,8 +41,23 @@ def test_every_label_means_itself():
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [("ab", "abc", True), ("abc", "ab", True), ("abc", "bc", True), ("abc", "axc", True), ("abcd", "acbd", True), ("ab", "ba", True), ("", "a", True)]
-    + [("abc", "abc", False), ("abc", "cba", False), ("abcd", "badc", False), ("", "ab", False), ("abc", "abcde", False), ("abcd", "dabc", False)],
+    [
+        ("ab", "abc", True),
+        ("abc", "ab", True),
+        ("abc", "bc", True),
+        ("abc", "axc", True),
+        ("abcd", "acbd", True),
+        ("ab", "ba", True),
+        ("", "a", True),
+    ]
+    + [
+        ("abc", "abc", False),
+        ("abc", "cba", False),
+        ("abcd", "badc", False),
+        ("", "ab", False),
+        ("abc", "abcde", False),
+        ("abcd", "dabc", False),
+    ],
 )
 def test_one_edit(one, other, same):
     assert one_edit(one, other) is one_edit(other, one) is same

@@ -9,8 +9,8 @@ import pytest
 
 from edos_dataset.crowd.readability import Readability, select_tasks, token_frequencies
 from edos_dataset.labels import LABEL_IDS
+from edos_dataset.runs.shards import FolderError
 from edos_dataset.schema import published
-from edos_dataset.shards import FolderError
 
 SAD, ANGRY = LABEL_IDS["sad"], LABEL_IDS["angry"]
 
@@ -31,7 +31,9 @@ def write_run(folder, dialogues, reverse=False):
         rows = rows[::-1] if reverse else rows
         (folder / config).mkdir(parents=True)
         for split, part in (("train", rows[::2]), ("test", rows[1::2])):
-            pq.write_table(pa.Table.from_pylist(part, published(config)), folder / config / f"{split}-00000-of-00001.parquet")
+            pq.write_table(
+                pa.Table.from_pylist(part, published(config)), folder / config / f"{split}-00000-of-00001.parquet"
+            )
     (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}, "edos_initial": {}}}))
     return folder
 
@@ -72,7 +74,10 @@ def dialogues():
 
 def test_turns_above_the_confidence_come_with_their_history_once_a_dialogue_and_text(tmp_path):
     tasks = select_tasks(write_run(tmp_path, dialogues()), per_label=5)
-    assert [(task["task"], task["label"]) for task in tasks if task["label"] == "angry"] == [("b#1@1", "angry"), ("d#1@1", "angry")]
+    assert [(task["task"], task["label"]) for task in tasks if task["label"] == "angry"] == [
+        ("b#1@1", "angry"),
+        ("d#1@1", "angry"),
+    ]
     sad = [task for task in tasks if task["label"] == "sad"]
     assert len(sad) == 1 and sad[0]["dialogue_id"] == "a#1"
     assert sad[0]["turns"] == [text for text, *_ in dialogues()["a#1"]][: int(sad[0]["task"].split("@")[1])]
@@ -87,14 +92,26 @@ def test_the_border_of_the_confidence_belongs_to_it(tmp_path):
 
 
 def test_the_choice_does_not_depend_on_the_order(tmp_path):
-    many = {f"m#{number}": [(f"{'you ' * (number % 7 + 1)}w{number % 40}", SAD if number % 3 else ANGRY, 0.95)] for number in range(120)}
-    first, second = (select_tasks(write_run(tmp_path / name, many, reverse), per_label=4) for name, reverse in (("a", False), ("b", True)))
+    many = {
+        f"m#{number}": [(f"{'you ' * (number % 7 + 1)}w{number % 40}", SAD if number % 3 else ANGRY, 0.95)]
+        for number in range(120)
+    }
+    first, second = (
+        select_tasks(write_run(tmp_path / name, many, reverse), per_label=4)
+        for name, reverse in (("a", False), ("b", True))
+    )
     assert len(first) == 8
     for task, other in zip(first, second, strict=True):
-        assert math.isclose(task.pop("score"), other.pop("score")) and math.isclose(task.pop("f"), other.pop("f")) and task == other
+        assert (
+            math.isclose(task.pop("score"), other.pop("score"))
+            and math.isclose(task.pop("f"), other.pop("f"))
+            and task == other
+        )
 
 
-@pytest.mark.parametrize(("options", "message"), [({"per_label": 0}, "at least 1"), ({"confidence": 1.5}, "from 0 to 1")])
+@pytest.mark.parametrize(
+    ("options", "message"), [({"per_label": 0}, "at least 1"), ({"confidence": 1.5}, "from 0 to 1")]
+)
 def test_parameters_out_of_range(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         select_tasks(tmp_path, **options)

@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from crowd_tables import answers_of
 from datasets import ClassLabel, load_dataset
 
+from crowd_tables import answers_of
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.seed import SeedRules, make_seed, read_seed
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.shards import FolderError
+from edos_dataset.runs.shards import FolderError
 
 TURNS = 90
 
@@ -51,11 +51,17 @@ def test_seed_loads_with_labels_answers_and_no_leak(tmp_path):
     assert counts["groups"] == 88 - 3 and counts["largest_group"] == 2
     data = load_dataset(str(tmp_path / "seed"), "amt_seed")
     assert {split: len(rows) for split, rows in data.items()} == counts["splits"]
-    assert isinstance(data["train"].features["label"], ClassLabel) and data["train"].features["label"].names == list(LABELS)
+    assert isinstance(data["train"].features["label"], ClassLabel) and data["train"].features["label"].names == list(
+        LABELS
+    )
     rows = [{**row, "split": split} for split in data for row in data[split]]
     assert len(rows) == 88
     by_id = {row["dialogue_id"]: row for row in rows}
-    assert by_id["t1"]["split"] == by_id["t31"]["split"] and by_id["t2"]["split"] == by_id["t32"]["split"] and by_id["t3"]["split"] == by_id["t33"]["split"]
+    assert (
+        by_id["t1"]["split"] == by_id["t31"]["split"]
+        and by_id["t2"]["split"] == by_id["t32"]["split"]
+        and by_id["t3"]["split"] == by_id["t33"]["split"]
+    )
     assert "t30" not in by_id and len(by_id["t0"]["answers"]) == 6
     assert [turn["text"] for turn in by_id["t7"]["turns"]] == ["Well?", "word7 it is."]
     assert by_id["t7"]["label"] == 1 and by_id["t7"]["soft_label"][1] == 1 and sum(by_id["t7"]["soft_label"]) == 1
@@ -63,13 +69,19 @@ def test_seed_loads_with_labels_answers_and_no_leak(tmp_path):
     for label in range(3):
         shares = [sum(row["label"] == label for row in data[split]) / 30 for split in ("train", "validation", "test")]
         assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.08)
-    assert counts["by_label"][LABELS[0]]["train"] == sum(data["train"]["label"][row] == 0 for row in range(len(data["train"])))
+    assert counts["by_label"][LABELS[0]]["train"] == sum(
+        data["train"]["label"][row] == 0 for row in range(len(data["train"]))
+    )
 
 
 def test_the_same_answers_give_the_same_bytes_and_a_folder_is_replaced(tmp_path):
     for name in ("one", "two"):
         make_seed(crowd(), tmp_path / name, SeedRules())
-    files = {path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file() and ".run" not in path.parts}
+    files = {
+        path.relative_to(tmp_path / "one")
+        for path in (tmp_path / "one").rglob("*")
+        if path.is_file() and ".run" not in path.parts
+    }
     assert {str(path) for path in files} == {
         "README.md", "seed.json", *(f"amt_seed/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test"))
     }  # fmt: skip
@@ -87,7 +99,9 @@ def test_policies(tmp_path):
     assert row["label"] is None and row["soft_label"][LABEL_IDS["angry"]] == pytest.approx(1 / 3)
     own = make_seed(crowd(), tmp_path / "own", SeedRules(repeats="own"))
     assert own["texts"] == 90 and own["labelled"] == 89
-    split = dict(zip(*(read_seed(tmp_path / "own")[name].to_pylist() for name in ("dialogue_id", "split")), strict=True))
+    split = dict(
+        zip(*(read_seed(tmp_path / "own")[name].to_pylist() for name in ("dialogue_id", "split")), strict=True)
+    )
     assert split["t0"] == split["t30"]
 
 

@@ -29,7 +29,13 @@ def test_beside_the_papers_table(agreement, kappa):
     assert "| dialogues | 2,000 | 10,250 |" in card
     assert "| labelled by majority vote | 1,592 of 1,990 (80.00%) | 8,913 (86.96 %) |" in card
     assert f"| Fleiss' kappa | {kappa} | 0.46 |" in card
-    assert card.index("## Know its flaws first") < card.index("Licence") < card.index("## Load") < card.index("## Considerations") < card.index("## Cite")
+    assert (
+        card.index("## Know its flaws first")
+        < card.index("Licence")
+        < card.index("## Load")
+        < card.index("## Considerations")
+        < card.index("## Cite")
+    )
 
 
 def test_header():

@@ -1,4 +1,6 @@
-"""Groups and their parts; the shares of labels and the pinned examples are in tests/training/test_train_linear_heads.py."""
+"""Groups and their parts; the shares of labels and the pinned examples are in
+tests/training/test_train_linear_heads.py.
+"""
 
 import numpy as np
 
@@ -22,4 +24,7 @@ def test_groups_stay_whole_and_large_ones_do_not_tip_the_shares():
     parts = share_out(groups, labels, (0.6, 0.2, 0.2), seed=0)
     assert all(len(set(parts[groups == group])) == 1 for group in range(200))
     for label in range(3):
-        assert np.abs(np.bincount(parts[labels == label], minlength=3) / (labels == label).sum() - [0.6, 0.2, 0.2]).max() < 0.05
+        assert (
+            np.abs(np.bincount(parts[labels == label], minlength=3) / (labels == label).sum() - [0.6, 0.2, 0.2]).max()
+            < 0.05
+        )

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from doc_examples import Reader, blocks_of, commands_of, differences
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,9 @@ MOST_UNRUN = 5
 
 @pytest.fixture
 def one_core():
-    """Give what is started here one core, where that can be done: `edos` starts no workers then, which would only load the same modules again."""
+    """Give what is started here one core, where that can be done: `edos` starts no workers then, which would only load
+    the same modules again.
+    """
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -66,9 +69,16 @@ def test_links_lead_to_files(page):
 
 
 def test_blocks():
-    page = "a\n```console\n$ one \\\n  two\n1\n$ three\n```\n\n<!-- not run: a day -->\n```python\nx\n```\n```text\n2\n```\n<!-- file: a.yaml -->\n```yaml\nb\n```\n"
+    page = (
+        "a\n```console\n$ one \\\n  two\n1\n$ three\n```\n\n<!-- not run: a day "
+        "-->\n```python\nx\n```\n```text\n2\n```\n<!-- file: a.yaml -->\n```yaml\nb\n```\n"
+    )
     first, second, third = blocks_of(page)
-    assert (first.line, first.language, commands_of(first.text)) == (2, "console", [["one \\\n  two", "1\n"], ["three", None]])
+    assert (first.line, first.language, commands_of(first.text)) == (
+        2,
+        "console",
+        [["one \\\n  two", "1\n"], ["three", None]],
+    )
     assert (second.language, second.text, second.not_run, second.shown) == ("python", "x\n", "a day", "2\n")
     assert (third.file, third.text) == ("a.yaml", "b\n")
 
@@ -93,7 +103,12 @@ def test_shown_output(shown, printed, same):
 
 def test_a_reader_notices(tmp_path):
     with Reader(tmp_path, {}) as reader:
-        for text in ("```console\n$ false\n```", "```console\n$ echo a\nb\n```", "```python\n1 / 0\n```", "```python\nprint(x)\n```\n```text\n2\n```"):
+        for text in (
+            "```console\n$ false\n```",
+            "```console\n$ echo a\nb\n```",
+            "```python\n1 / 0\n```",
+            "```python\nprint(x)\n```\n```text\n2\n```",
+        ):
             with pytest.raises(AssertionError):
                 reader.follow(blocks_of(text + "\n")[0])
         for text in (

@@ -1,4 +1,6 @@
-"""Examples that no test carries out, those of the README and those marked so: commands are understood, files are there, names can be imported."""
+"""Examples that no test carries out, those of the README and those marked so: commands are understood, files are there,
+names can be imported.
+"""
 
 import ast
 import importlib
@@ -6,20 +8,32 @@ import shlex
 from pathlib import Path
 
 import pytest
-from doc_examples import blocks_of, commands_of
 from typer.main import get_command
 
-from edos_dataset.cli import app
+from doc_examples import blocks_of, commands_of
+from edos_dataset.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-UNRUN = [(page, block) for page in PAGES for block in blocks_of(page.read_text(encoding="utf-8")) if block.not_run or page == PAGES[0]]
-COMMANDS = [(page.name, command) for page, block in UNRUN if block.language == "console" for command, _ in commands_of(block.text)]
+UNRUN = [
+    (page, block)
+    for page in PAGES
+    for block in blocks_of(page.read_text(encoding="utf-8"))
+    if block.not_run or page == PAGES[0]
+]
+COMMANDS = [
+    (page.name, command)
+    for page, block in UNRUN
+    if block.language == "console"
+    for command, _ in commands_of(block.text)
+]
 PROGRAMS = [(page.name, block.text) for page, block in UNRUN if block.language == "python"]
 
 
 def parse(command, words):
-    """Parse the words behind a command as the command line does; return the names of the command and its subcommands."""
+    """Parse the words behind a command as the command line does; return the names of the command
+    and its subcommands.
+    """
     with command.make_context(command.name, list(words)) as context:
         if not hasattr(command, "resolve_command"):
             return [command.name]

@@ -1,4 +1,6 @@
-"""Sources fetched from a server on this machine: shown first, verified, recorded, compared with the record, never half there."""
+"""Sources fetched from a server on this machine: shown first, verified, recorded, compared with the record, never half
+there.
+"""
 
 import base64
 import hashlib
@@ -13,8 +15,8 @@ from filelock import FileLock
 from edos_dataset.downloads.fetching import RECORDS, download, read_records
 from edos_dataset.downloads.registry import LANGUAGES, OTHERS, RemoteFile, Source, find_source, opensubtitles, sources
 from edos_dataset.downloads.transfer import DownloadError, Server
-from edos_dataset.loading import RELEASES, builder
-from edos_dataset.shards import FolderError
+from edos_dataset.releases.load import RELEASES, builder
+from edos_dataset.runs.shards import FolderError
 
 CONTENT = b"id,text\n1,Good evening\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -34,7 +36,9 @@ def get(source, out, agree=lambda _: True, **more):
 
 
 def left(out):
-    return sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and path.name != ".downloads.lock")
+    return sorted(
+        path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and path.name != ".downloads.lock"
+    )
 
 
 def transfers(files):
@@ -61,7 +65,12 @@ def test_fetched_and_recorded(files, out):
     assert (out / "films" / "talk.csv").read_bytes() == CONTENT
     record = json.loads((out / RECORDS).read_text())["talk"]
     assert record["licence"] == "CC0" and record["files"] == {"films/talk.csv": got}
-    assert (got["url"], got["size"], got["sha256"], got["etag"]) == (url, len(CONTENT), SHA256, files.files["/talk.csv"].etag)
+    assert (got["url"], got["size"], got["sha256"], got["etag"]) == (
+        url,
+        len(CONTENT),
+        SHA256,
+        files.files["/talk.csv"].etag,
+    )
     assert got["checked"] == "the size that its server states" and got["date"].startswith("20")
     assert get(source(url), out, agree=None) == {"films/talk.csv": got}  # nothing to ask about
     assert transfers(files) == 1
@@ -156,10 +165,15 @@ def archive(**members):
 
 def test_archives_are_unpacked_at_one_stroke(files, out):
     packed = archive(train=b"1", valid=b"2")
-    talk = source(files.serve("/talk.tar.gz", packed), "talk/original", unpack=True, sha256=hashlib.sha256(packed).hexdigest())
+    talk = source(
+        files.serve("/talk.tar.gz", packed), "talk/original", unpack=True, sha256=hashlib.sha256(packed).hexdigest()
+    )
     got = get(talk, out)["talk/original"]
     assert left(out) == [RECORDS, "talk/original/train.csv", "talk/original/valid.csv"]
-    assert got["members"] == {"train.csv": hashlib.sha256(b"1").hexdigest(), "valid.csv": hashlib.sha256(b"2").hexdigest()}
+    assert got["members"] == {
+        "train.csv": hashlib.sha256(b"1").hexdigest(),
+        "valid.csv": hashlib.sha256(b"2").hexdigest(),
+    }
     assert get(talk, out, agree=None) and transfers(files) == 1
     (out / "talk" / "original" / "valid.csv").write_bytes(b"3")
     with pytest.raises(DownloadError, match="original is not what was downloaded"):
@@ -168,7 +182,13 @@ def test_archives_are_unpacked_at_one_stroke(files, out):
 
 def test_one_file_fails_and_the_others_stay(files, out):
     urls = [files.serve(f"/{name}.csv", name.encode(), failures=[503] * 5 if name == "b" else []) for name in "abc"]
-    talk = Source("talk", "Invented talk", "CC0", "None.", tuple(RemoteFile(url, f"talk/{number}") for number, url in enumerate(urls)))
+    talk = Source(
+        "talk",
+        "Invented talk",
+        "CC0",
+        "None.",
+        tuple(RemoteFile(url, f"talk/{number}") for number, url in enumerate(urls)),
+    )
     with pytest.raises(DownloadError, match="b.csv failed at 5 tries"):
         get(talk, out)
     assert left(out) == [RECORDS, "talk/0"]
@@ -234,13 +254,23 @@ def test_the_registry():
 
 
 @pytest.mark.parametrize(
-    ("name", "config"), [(name, config) for name in ("edos_amt", "edos_extended", "empathetic_dialogues") for config in builder(name).builder_configs]
+    ("name", "config"),
+    [
+        (name, config)
+        for name in ("edos_amt", "edos_extended", "empathetic_dialogues")
+        for config in builder(name).builder_configs
+    ],
 )
 def test_builders_find_what_is_downloaded(name, config):
     """The paths of the registry are those where the builders look."""
     release = builder(name).release(config)
     paths = [file.path for file in find_source(release.source).files]
-    wanted = [f"{folder}/{file}".strip("/") for folder in release.folders[:1] for part in release.files.values() for file in part]
+    wanted = [
+        f"{folder}/{file}".strip("/")
+        for folder in release.folders[:1]
+        for part in release.files.values()
+        for file in part
+    ]
     unpacked = [file.path for file in find_source(release.source).files if file.unpack]
     assert all(path in paths or path.rpartition("/")[0] in unpacked for path in wanted)
     assert name in RELEASES

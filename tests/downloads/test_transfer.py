@@ -49,7 +49,9 @@ def test_whole_file_and_what_the_server_says(files, server, part):
 
 
 def test_cut_connections_go_on_where_they_stopped(files, server, part):
-    url = files.serve("/en.zip", CONTENT, cut_after=[100_000] + [1_000] * 8)  # more cuts than tries: those that bring bytes don't count
+    url = files.serve(
+        "/en.zip", CONTENT, cut_after=[100_000] + [1_000] * 8
+    )  # more cuts than tries: those that bring bytes don't count
     fetch(server, url, part)
     assert part.read_bytes() == CONTENT
     ranges = gets(files.files["/en.zip"])
@@ -141,7 +143,9 @@ def test_failures_that_pass(files, server, part):
 
 def test_failures_that_do_not_pass(files, server, part):
     url = files.serve("/en.zip", CONTENT, failures=[503] * 5)
-    with pytest.raises(DownloadError, match=r"failed at 5 tries \(503 Service Unavailable\): give the same command again later"):
+    with pytest.raises(
+        DownloadError, match=r"failed at 5 tries \(503 Service Unavailable\): give the same command again later"
+    ):
         fetch(server, url, part)
     with pytest.raises(DownloadError, match="answers 404 Not Found: the file may have moved"):
         server.ask(f"{files.url}/other.zip")

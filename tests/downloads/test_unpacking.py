@@ -11,7 +11,12 @@ import pytest
 from edos_dataset.downloads.transfer import DownloadError
 from edos_dataset.downloads.unpacking import unpack
 
-FILES = {"top/train.csv": b"a,b\n", "top/deep/er.csv": b"c", "top/._train.csv": b"macOS", "__MACOSX/top/train.csv": b"macOS"}
+FILES = {
+    "top/train.csv": b"a,b\n",
+    "top/deep/er.csv": b"c",
+    "top/._train.csv": b"macOS",
+    "__MACOSX/top/train.csv": b"macOS",
+}
 
 
 def make_tar(path, files, mode="w:gz", **changes):
@@ -46,9 +51,15 @@ def test_content(tmp_path, make):
         "train.csv": b"a,b\n",
         "deep/er.csv": b"c",
     }
-    assert digests == {"deep/er.csv": hashlib.sha256(b"c").hexdigest(), "train.csv": hashlib.sha256(b"a,b\n").hexdigest()}
+    assert digests == {
+        "deep/er.csv": hashlib.sha256(b"c").hexdigest(),
+        "train.csv": hashlib.sha256(b"a,b\n").hexdigest(),
+    }
     unpack(make(tmp_path / "b", {"train.json": b"1", "valid.json": b"2"}), folder)
-    assert left(folder) == ["train.json", "valid.json"]  # what lay there is replaced, and without a common folder none is left out
+    assert left(folder) == [
+        "train.json",
+        "valid.json",
+    ]  # what lay there is replaced, and without a common folder none is left out
     assert left(tmp_path) == ["a", "b", "original"]
 
 
@@ -77,9 +88,15 @@ def damaged(path, change):
 @pytest.mark.parametrize(
     "archive",
     [
-        lambda folder: damaged(make_tar(folder / "a", {"top/a": bytes(100_000), "top/b": b"1" * 5000}), lambda data: data[: len(data) // 2]),
-        lambda folder: damaged(make_tar(folder / "a", {"top/a": b"1" * 5000, "top/b": b"1"}, "w"), lambda data: data[:3000]),
-        lambda folder: damaged(make_zip(folder / "a", {"top/a": b"1" * 5000}), lambda data: data.replace(b"11111111", b"11112111", 1)),
+        lambda folder: damaged(
+            make_tar(folder / "a", {"top/a": bytes(100_000), "top/b": b"1" * 5000}), lambda data: data[: len(data) // 2]
+        ),
+        lambda folder: damaged(
+            make_tar(folder / "a", {"top/a": b"1" * 5000, "top/b": b"1"}, "w"), lambda data: data[:3000]
+        ),
+        lambda folder: damaged(
+            make_zip(folder / "a", {"top/a": b"1" * 5000}), lambda data: data.replace(b"11111111", b"11112111", 1)
+        ),
         lambda folder: damaged(make_zip(folder / "a", {"top/a": b"1"}), lambda data: b"<html>"),
     ],
 )

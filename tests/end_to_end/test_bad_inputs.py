@@ -14,13 +14,23 @@ import pytest
 
 GOOD = "1\n00:00:01,000 --> 00:00:03,000\n- Where have you been all night?\n- I was waiting at the station.\n"
 HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
-XML = HEADER + '<document id="1"><s id="1"><time id="T1S" value="00:00:01,000"/>Is it {}?<time id="T1E" value="00:00:02,000"/></s></document>'
+XML = HEADER + (
+    '<document id="1"><s id="1"><time id="T1S" value="00:00:01,000"/>Is it {}?<time id="T1E" '
+    'value="00:00:02,000"/></s></document>'
+)
 ENTITIES = '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 
 
 def edos(*arguments, **options):
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    return subprocess.run([sys.executable, "-m", "edos_dataset", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "edos_dataset", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        **options,
+    )
 
 
 def curate(folder, out, *options, **popen):
@@ -52,7 +62,10 @@ BAD = {
     "bomb.zip": (zip_bomb, "too_large"),
     "bomb.srt.gz": (lambda: gzip.compress(bytes(100_000_000), 1), "too_large"),
     "laughs.xml": (HEADER + ENTITIES + "<document><s id='1'>&b;</s></document>", "forbidden_xml"),
-    "outside.xml": (HEADER + '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><document><s id="1">&x;</s></document>', "forbidden_xml"),
+    "outside.xml": (
+        HEADER + '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><document><s id="1">&x;</s></document>',
+        "forbidden_xml",
+    ),
     "empty.srt": ("", "empty_file"),
     "line.srt": (lambda: b"word " * 10_000_000, "not_subtitles"),
     "line.xml": (lambda: XML.format("word " * 10_000_000).encode(), "not_subtitles"),
@@ -99,7 +112,13 @@ def test_all_bad_is_told_by_the_exit_code(films, tmp_path):
     [
         ("utf16.srt", GOOD.replace("night", "éjszaka").encode("utf-16")),
         ("utf16be.srt", GOOD.replace("night", "éjszaka").encode("utf-16-be")),
-        ("latin2.xml", (HEADER + '<document id="1"><s id="1">Tűz van, őszintén szólva félek, mert éjszaka gyűlnek.</s></document>').encode("iso-8859-2")),
+        (
+            "latin2.xml",
+            (
+                HEADER
+                + '<document id="1"><s id="1">Tűz van, őszintén szólva félek, mert éjszaka gyűlnek.</s></document>'
+            ).encode("iso-8859-2"),
+        ),
     ],
 )
 def test_odd_encodings_are_read(name, data, films, tmp_path):
@@ -145,18 +164,23 @@ def test_full_disk(films, tmp_path):
     assert "give the same command again" in done.stderr
     assert not list((tmp_path / "edos").rglob("*.tmp"))
     assert not (tmp_path / "edos" / "README.md").exists()
-    again = subprocess.run([sys.executable, "-m", "edos_dataset", *command], capture_output=True, text=True, timeout=120)
+    again = subprocess.run(
+        [sys.executable, "-m", "edos_dataset", *command], capture_output=True, text=True, timeout=120
+    )
     assert again.returncode == 0, again.stderr
 
 
 _HOLD = """
 import pathlib, sys, time
-from edos_dataset.shards import locked
+from edos_dataset.runs.shards import locked
 with locked(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """
-_RUN = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); runpy.run_module('edos_dataset', run_name='__main__')"
+_RUN = (
+    "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); runpy.run_module('edos_dataset', "
+    "run_name='__main__')"
+)
 
 
 def test_two_runs_into_one_folder(films, tmp_path):

@@ -1,4 +1,6 @@
-"""The builders of `loading_scripts/` as scripts under datasets 3.6, the last that runs any, in an environment of its own and without torch."""
+"""The builders of `loading_scripts/` as scripts under datasets 3.6, the last that runs any, in an environment of its
+own and without torch.
+"""
 
 import csv
 import io
@@ -15,15 +17,19 @@ import pytest
 import edos_dataset
 from edos_dataset.labels import EMOTIONS
 from edos_dataset.publishing.labels_only import write_labels_only
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "publishing"))
 from published_folder import films_of, publish
 
 ROOT = Path(__file__).parents[2]
 
 OLD = ["datasets==3.6.0", "dill<0.3.9", "multiprocess<0.70.17", "fsspec<=2025.3.0"]
 """What datasets 3.6 does not share with later ones; all else is taken from the environment of the tests."""
-NEWLY_FREE = ["requests", "urllib3", "idna", "certifi", "charset-normalizer"]  # later versions of datasets do without requests
+NEWLY_FREE = [
+    "requests",
+    "urllib3",
+    "idna",
+    "certifi",
+    "charset-normalizer",
+]  # later versions of datasets do without requests
 HEAVY = ["torch", "transformers", "sentence_transformers", "sklearn", "tensorflow", "jax"]
 SCRIPT = f"""
 import json, sys
@@ -46,21 +52,47 @@ def old(tmp_path_factory):
     folder = tmp_path_factory.mktemp("old")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    target = Path(subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True).strip())
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "--target", target, *OLD, *NEWLY_FREE]
+    target = Path(
+        subprocess.check_output(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
+        ).strip()
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--target",
+        target,
+        *OLD,
+        *NEWLY_FREE,
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         pytest.skip("datasets 3.6 does not install here: pip took more than a minute")
     if done.returncode:
         pytest.skip(f"datasets 3.6 does not install here: {done.stderr.strip().splitlines()[-1]}")
-    ours = [path for path in map(Path, [*site.getsitepackages(), *sys.path]) if path.name in ("site-packages", "dist-packages")]
+    ours = [
+        path
+        for path in map(Path, [*site.getsitepackages(), *sys.path])
+        if path.name in ("site-packages", "dist-packages")
+    ]
     (target / "ours.pth").write_text("".join(f"{path}\n" for path in dict.fromkeys(ours)))
     return python
 
 
 def load(old, tmp_path, name, folder, config):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
     command = [old, "-c", SCRIPT, ROOT / "loading_scripts" / f"{name}.py", folder, config]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -75,8 +107,19 @@ def write(path, *rows):
 
 
 def test_crowd_labels(old, tmp_path):
-    header = ("Count", "Index", "DialogID", "Dialog", "Agreed emotion (2/3 vote)", *(f"Worker {number} answer" for number in (1, 2, 3)))
-    write(tmp_path / "edos_amt" / "mturk_groundtruth_labels.csv", header, (1, "a", 7, "- Gone ?\n- It 's gone .", "Sad", "Sad", "Sad", "Joyful"))
+    header = (
+        "Count",
+        "Index",
+        "DialogID",
+        "Dialog",
+        "Agreed emotion (2/3 vote)",
+        *(f"Worker {number} answer" for number in (1, 2, 3)),
+    )
+    write(
+        tmp_path / "edos_amt" / "mturk_groundtruth_labels.csv",
+        header,
+        (1, "a", 7, "- Gone ?\n- It 's gone .", "Sad", "Sad", "Sad", "Joyful"),
+    )
     loaded = load(old, tmp_path, "edos_amt", tmp_path, "amt")
     (row,) = loaded["rows"]["train"]
     assert [turn["text"] for turn in row["turns"]] == ["Gone?", "It's gone."]
@@ -84,7 +127,11 @@ def test_crowd_labels(old, tmp_path):
 
 
 def test_extended_labels(old, tmp_path):
-    write(tmp_path / "self_labeled_dialogs.csv", ("os_dialog_id", "emotion", "confidence", "os_dialog"), (300, "Afraid", 0.75, "- Who is there ?"))
+    write(
+        tmp_path / "self_labeled_dialogs.csv",
+        ("os_dialog_id", "emotion", "confidence", "os_dialog"),
+        (300, "Afraid", 0.75, "- Who is there ?"),
+    )
     (row,) = load(old, tmp_path, "edos_extended", tmp_path, "self_labeled")["rows"]["train"]
     assert (row["dialogue_id"], row["label"], row["confidence"]) == ("300", EMOTIONS.index("afraid"), 0.75)
 
@@ -93,24 +140,41 @@ def test_empathetic_dialogues(old, tmp_path):
     header = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
     for name in ("train", "valid", "test"):
         write(
-            tmp_path / f"{name}.csv", header, (name, 1, "proud", "I won_comma_ yes", 4, "I won.", "", ""), (name, 2, "proud", "I won", 5, "Well done!", "", "")
+            tmp_path / f"{name}.csv",
+            header,
+            (name, 1, "proud", "I won_comma_ yes", 4, "I won.", "", ""),
+            (name, 2, "proud", "I won", 5, "Well done!", "", ""),
         )
     rows = load(old, tmp_path, "empathetic_dialogues", tmp_path, "original")["rows"]
-    assert {split: [row["dialogue_id"] for row in part] for split, part in rows.items()} == {"train": ["train"], "validation": ["valid"], "test": ["test"]}
+    assert {split: [row["dialogue_id"] for row in part] for split, part in rows.items()} == {
+        "train": ["train"],
+        "validation": ["valid"],
+        "test": ["test"],
+    }
     assert [turn["speaker"] for turn in rows["test"][0]["turns"]] == ["speaker", "listener"]
     for emotion in EMOTIONS:
         write(
-            tmp_path / "unannotated" / f"{emotion}.csv", ("Dialog_ID", "Type", "Actor", "Text"), (f"h_{emotion}", "utterance", "speaker", "Hello_comma_ you.")
+            tmp_path / "unannotated" / f"{emotion}.csv",
+            ("Dialog_ID", "Type", "Actor", "Text"),
+            (f"h_{emotion}", "utterance", "speaker", "Hello_comma_ you."),
         )
     assert len(load(old, tmp_path, "empathetic_dialogues", tmp_path, "unannotated")["rows"]["train"]) == len(EMOTIONS)
 
 
 def test_subtitles_and_a_folder_of_this_package(old, tmp_path):
     """The run that the first builder leaves in the cache is what the second one reads."""
-    said = ["Where did you put the keys?", "They are on the table.", "I looked there twice.", "Then the dog has them.", "Which dog?", "Ours, of course."]
+    said = [
+        "Where did you put the keys?",
+        "They are on the table.",
+        "I looked there twice.",
+        "Then the dog has them.",
+        "Which dog?",
+        "Ours, of course.",
+    ]
     for film in range(6):
         sentences = [
-            f'<s id="{number}"><time id="T{number}S" value="00:00:{2 * number:02},000" /><w>{film} {text}</w><time id="T{number}E" value="00:00:{2 * number + 1:02},500" /></s>'
+            f'<s id="{number}"><time id="T{number}S" value="00:00:{2 * number:02},000" /><w>{film} {text}</w><time '
+            f'id="T{number}E" value="00:00:{2 * number + 1:02},500" /></s>'
             for number, text in enumerate(said, 1)
         ]
         path = tmp_path / "subtitles" / "OpenSubtitles" / "xml" / "en" / "1999" / str(film + 1) / "7.xml"

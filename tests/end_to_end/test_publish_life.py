@@ -1,4 +1,6 @@
-"""The life of a data set, as its maker and its user see it: curate, publish, curate more, publish again, load both versions."""
+"""The life of a data set, as its maker and its user see it: curate, publish, curate more, publish again, load both
+versions.
+"""
 
 import hashlib
 import json
@@ -15,7 +17,7 @@ CONFIGS = ("edos", "edos_initial", "os", "labels_only", "amt_seed")
 LOAD = """
 import json, sys
 from datasets import load_dataset
-from edos_dataset.loading import folder_features
+from edos_dataset.releases.load import folder_features
 found = {}
 for version in sys.argv[3:]:
     default = load_dataset(sys.argv[1], revision=version, streaming=True)
@@ -36,7 +38,13 @@ def environment(hub, tmp_path):
 
 
 def edos(environment, *arguments):
-    result = subprocess.run([sys.executable, "-m", "edos_dataset", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+    result = subprocess.run(
+        [sys.executable, "-m", "edos_dataset", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+    )
     assert "Traceback" not in result.stderr
     return result
 
@@ -48,28 +56,56 @@ def done(environment, *arguments):
 
 
 def curate(environment, out, *options):
-    done(environment, "curate", FILMS, "--out", out, "--weak-model", "fast", "--model", "fast", "--workers", "1", "--max-bad", "1", *options)
-    return {config: entry["dialogues"] for config, entry in json.loads((out / "manifest.json").read_text())["configs"].items()}
+    done(
+        environment,
+        "curate",
+        FILMS,
+        "--out",
+        out,
+        "--weak-model",
+        "fast",
+        "--model",
+        "fast",
+        "--workers",
+        "1",
+        "--max-bad",
+        "1",
+        *options,
+    )
+    return {
+        config: entry["dialogues"]
+        for config, entry in json.loads((out / "manifest.json").read_text())["configs"].items()
+    }
 
 
 def make_seed(environment, folder):
     """Write answers of three people to sixty dialogues, and the seed of them."""
     lines = []
     for number in range(60):
-        dialogue = f"How was day {number}?\nIt was day {number}, {'and I was so scared' if number % 2 else 'and I could not be happier'}."
-        lines += [{"task": f"t{number}", "worker": f"w{worker}", "label": ("joyful", "afraid")[number % 2], "turns": dialogue} for worker in range(3)]
+        dialogue = (
+            f"How was day {number}?\nIt was day {number}, "
+            f"{'and I was so scared' if number % 2 else 'and I could not be happier'}."
+        )
+        lines += [
+            {"task": f"t{number}", "worker": f"w{worker}", "label": ("joyful", "afraid")[number % 2], "turns": dialogue}
+            for worker in range(3)
+        ]
     (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
     done(environment, "crowd", "seed", folder / "answers.jsonl", "--out", folder / "seed", "--near", "1")
     return folder / "seed"
 
 
 def test_the_life_of_a_data_set(hub, environment, tmp_path):
-    """Curate, publish with the seed and the labels alone, curate more films, publish again, and load both versions in a fresh process."""
+    """Curate, publish with the seed and the labels alone, curate more films, publish again, and load both versions in a
+    fresh process.
+    """
     out, labels, seed, repo = tmp_path / "edos", tmp_path / "labels", make_seed(environment, tmp_path), ("--repo", REPO)
 
     few = curate(environment, out, "--limit", "8")
     done(environment, "labels-only", out, "--out", labels)
-    assert f'load_dataset("{REPO}", revision="v1.0.0")' in done(environment, "publish", out, labels, seed, *repo, "--version", "1.0.0")
+    assert f'load_dataset("{REPO}", revision="v1.0.0")' in done(
+        environment, "publish", out, labels, seed, *repo, "--version", "1.0.0"
+    )
     assert "already published" in done(environment, "publish", out, labels, seed, *repo, "--version", "1.0.0")
 
     more = curate(environment, out)
@@ -81,7 +117,9 @@ def test_the_life_of_a_data_set(hub, environment, tmp_path):
     kept = hub.repos["datasets", REPO]
     assert [commit.title for commit in kept.log("main")] == ["Release 1.1.0", "Release 1.0.0", "initial commit"]
     command = [sys.executable, "-c", LOAD, REPO, ",".join(CONFIGS), "v1.0.0", "v1.1.0"]
-    loaded = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, cwd=tmp_path / "home")
+    loaded = subprocess.run(
+        command, capture_output=True, text=True, timeout=600, env=environment, cwd=tmp_path / "home"
+    )
     assert loaded.returncode == 0, loaded.stderr
     old, new = json.loads(loaded.stdout).values()
     log = kept.at("main").files["DATA_CHANGELOG.md"].content.decode()
@@ -91,16 +129,22 @@ def test_the_life_of_a_data_set(hub, environment, tmp_path):
         if config in few:
             assert (len(before), len(after)) == (few[config], more[config])
         common = before.keys() & after.keys()
-        assert common and all(before[name] == after[name] for name in common)  # the same texts and labels, in the same split
+        assert common and all(
+            before[name] == after[name] for name in common
+        )  # the same texts and labels, in the same split
         expected = (len(after), len(after.keys() - common), len(before.keys() - common), 0, 0, 0)
         assert tuple(change[name] for name in ("after", "added", "removed", "labels", "texts", "moved")) == expected
         assert f"| `{config}` | {' | '.join(map(str, expected))} |" in log
-    assert new["labels_only"].keys() == new["edos"].keys() and "text" not in next(iter(new["labels_only"].values()))[1][0]
+    assert (
+        new["labels_only"].keys() == new["edos"].keys() and "text" not in next(iter(new["labels_only"].values()))[1][0]
+    )
     # Every file of data belongs to a config: what the card names is all that lies there.
     named = {path for path in kept.at("main").files if path.endswith(".parquet")}
     assert {path.split("/")[0] for path in named} == set(CONFIGS)
     # Labels and one's own subtitles give the text back, byte for byte that of the published files.
-    back = json.loads(done(environment, "hydrate", labels, FILMS, "--out", tmp_path / "back", "--workers", "1", "--json"))
+    back = json.loads(
+        done(environment, "hydrate", labels, FILMS, "--out", tmp_path / "back", "--workers", "1", "--json")
+    )
     assert all(back["identical"].values())
     for path in (tmp_path / "back" / "edos").iterdir():
         assert hashlib.sha256(path.read_bytes()).hexdigest() == kept.at("v1.1.0").files[f"edos/{path.name}"].sha256

@@ -1,4 +1,6 @@
-"""A run that is killed at any moment goes on and ends in the same bytes, whatever the workers and the order of the input."""
+"""A run that is killed at any moment goes on and ends in the same bytes, whatever the workers and the order of the
+input.
+"""
 
 import json
 import os
@@ -11,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.curate import curate, subtitles_to_dialogues
-from edos_dataset.inspection import random_dialogues
+from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.publishing.inspection import random_dialogues
 from edos_dataset.sources.inventory import find_films
 
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
@@ -21,8 +23,8 @@ SOURCES = [FILMS / "ass", FILMS / "vtt", FILMS / "broken", FILMS / "OpenSubtitle
 SCRIPT = """
 import sys
 from pathlib import Path
-from edos_dataset.curate import curate, subtitles_to_edos
-from edos_dataset.recipes import override
+from edos_dataset.commands.curate import curate, subtitles_to_edos
+from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
 if __name__ == "__main__":
@@ -61,16 +63,27 @@ def environment():
 
 def published(out):
     """Everything but the run's own folder and the manifest, which holds times; of the manifest what must not differ."""
-    files = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file() and ".run" not in path.parts}
+    files = {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and ".run" not in path.parts
+    }
     manifest = json.loads(files.pop("manifest.json"))
-    stages = [{key: value for key, value in stage.items() if key not in ("seconds", "per_second")} for stage in manifest["stages"]]
+    stages = [
+        {key: value for key, value in stage.items() if key not in ("seconds", "per_second")}
+        for stage in manifest["stages"]
+    ]
     return files, stages, manifest["configs"], manifest["quarantined"], manifest["fingerprint"]
 
 
 @pytest.mark.parametrize(("models", "kills"), [("fast fast", 8), ("", 2)], ids=["fast", "default"])
 def test_ten_kills(request, script, tmp_path, models, kills):
-    """Most of them with labels that load at once: the stages and the moments are the same, and the default models take seconds to load at every start."""
-    whole, seconds = whole_run(script, tmp_path / "whole", models) if models else request.getfixturevalue("uninterrupted")
+    """Most of them with labels that load at once: the stages and the moments are the same, and the default models take
+    seconds to load at every start.
+    """
+    whole, seconds = (
+        whole_run(script, tmp_path / "whole", models) if models else request.getfixturevalue("uninterrupted")
+    )
     out = tmp_path / "killed"
     moments = random.Random(os.environ.get("EDOS_TEST_SEED", time.time_ns()))
     killed = []
@@ -117,4 +130,7 @@ def test_an_edited_file_is_read_again(tmp_path):
         os.utime(film, (1, len(word) + ord(word[0])))
         manifest = curate(find_films([film], "en"), tmp_path / "edos", subtitles_to_dialogues())
         assert manifest["shards"]["made_now"] > 0
-        assert random_dialogues(tmp_path / "edos", manifest, 1, None, random.Random(0))[0]["turns"][0]["text"] == f"Do you come here {word}?"
+        assert (
+            random_dialogues(tmp_path / "edos", manifest, 1, None, random.Random(0))[0]["turns"][0]["text"]
+            == f"Do you come here {word}?"
+        )

@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.curate import curate, subtitles_to_dialogues
-from edos_dataset.phases import run_stage
-from edos_dataset.pipeline import Stage
+from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.runs.phases import run_stage
+from edos_dataset.runs.pipeline import Stage
 from edos_dataset.sources.inventory import find_films
 
 SAMPLE = Path(__file__).parents[2] / "edos_dataset" / "sample"
@@ -23,7 +23,9 @@ IDS = {entry["document"]: entry["document_id"] for entry in TRUTH["documents"]}
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("sample") / "edos"
     manifest = curate(find_films([SAMPLE / "films"], "en"), out, subtitles_to_dialogues(), keep_rejects=True)
-    rejects = [row for path in sorted((out / ".run").rglob("*.rejects.parquet")) for row in pq.read_table(path).to_pylist()]
+    rejects = [
+        row for path in sorted((out / ".run").rglob("*.rejects.parquet")) for row in pq.read_table(path).to_pylist()
+    ]
     dialogues = [row for path in sorted((out / "os").glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
     return manifest, rejects, dialogues
 
@@ -75,14 +77,20 @@ def test_every_document_has_its_outcome(run):
 @pytest.mark.parametrize("film", TRUTH["films"], ids=lambda film: film["title"])
 def test_scenes_become_dialogues(film, segmented):
     """A dialogue ends where a scene does; a planned fault of times may hide one end in a film."""
-    last_turns = [turn["text"] for turn, after in zip(film["turns"], film["turns"][1:], strict=False) if turn["scene"] != after["scene"]]
+    last_turns = [
+        turn["text"]
+        for turn, after in zip(film["turns"], film["turns"][1:], strict=False)
+        if turn["scene"] != after["scene"]
+    ]
     ends = [letters(" ".join(dialogue)) for dialogue in segmented[film["document_id"]]]
     missed = [text for text in last_turns if not any(end.endswith(letters(text)[-25:]) for end in ends)]
     assert len(missed) <= 1, missed
 
 
 def test_turns_end_where_speakers_change(segmented):
-    """Most borders carry no mark, so the rules can't find them all; the figures are those of the day on which they were measured, a little lowered."""
+    """Most borders carry no mark, so the rules can't find them all; the figures are those of the day on which they were
+    measured, a little lowered.
+    """
     right = found = true = 0
     for film in TRUTH["films"]:
         ours = borders([turn for dialogue in segmented[film["document_id"]] for turn in dialogue])
@@ -99,7 +107,11 @@ def test_planned_rejects_leave_for_their_reason(run):
     for row in rejects:
         for member in [*(row.get("lines") or []), *(row.get("turns") or [])]:
             left[row["document_id"]].add((letters(member["text"]), row["reason"]))
-    missed = [entry for entry in TRUTH["rejects"] if (letters(entry["text"]), entry["reason"]) not in left[IDS[entry["document"]]]]
+    missed = [
+        entry
+        for entry in TRUTH["rejects"]
+        if (letters(entry["text"]), entry["reason"]) not in left[IDS[entry["document"]]]
+    ]
     assert len(missed) <= 0.08 * len(TRUTH["rejects"]), missed
 
 
@@ -107,8 +119,12 @@ def test_one_of_two_equal_dialogues_stays(run):
     _, rejects, dialogues = run
     for planned in TRUTH["duplicates"]:
         text = letters(" ".join(planned["turns"]))
-        kept = [row["document_id"] for row in dialogues if letters(" ".join(turn["text"] for turn in row["turns"])) == text]
-        gone = [row["document_id"] for row in rejects if row["reason"] == planned["reason"] and row["stage"] == "duplicates"]
+        kept = [
+            row["document_id"] for row in dialogues if letters(" ".join(turn["text"] for turn in row["turns"])) == text
+        ]
+        gone = [
+            row["document_id"] for row in rejects if row["reason"] == planned["reason"] and row["stage"] == "duplicates"
+        ]
         assert len(kept) == 1
         assert {*kept, *gone} >= {IDS[document] for document in planned["documents"]}
 

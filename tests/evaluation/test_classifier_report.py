@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edos_dataset.labeling.metrics import evaluate_predictions
 from edos_dataset.labels import LABEL_IDS, LABELS
+from edos_dataset.metrics.classification import evaluate_predictions
 
 pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
@@ -26,7 +26,9 @@ def model_folder(tmp_path, **changes):
     arrays = {"logits": 3 * np.eye(41, dtype=np.float32)[PREDICTED], "labels": TRUE, **changes}
     folder = tmp_path / "model"
     folder.mkdir()
-    np.savez_compressed(folder / "predictions.npz", **{name: array for name, array in arrays.items() if array is not None})
+    np.savez_compressed(
+        folder / "predictions.npz", **{name: array for name, array in arrays.items() if array is not None}
+    )
     (folder / "record.json").write_text(json.dumps({"name": "weak-tiny", "task": "weak", "temperature": 1.5}))
     (folder / "metrics.json").write_text(json.dumps({"accuracy": 0.9, "validation": {"accuracy": 0.7}}))
     return folder
@@ -51,7 +53,11 @@ def test_report(tmp_path, monkeypatch):
     assert "Of 5 errors, 4 (80%) stay within" in text
     names = {path.name for path in out.iterdir()}
     assert names == {"metrics.json", "report.md", "confusion.png", "reliability.png", "f1_by_label.png"}
-    assert all(f"]({name})" in text and (out / name).read_bytes().startswith(b"\x89PNG") for name in names if name.endswith("png"))
+    assert all(
+        f"]({name})" in text and (out / name).read_bytes().startswith(b"\x89PNG")
+        for name in names
+        if name.endswith("png")
+    )
 
 
 def test_pictures_show_every_label_once():

@@ -7,19 +7,32 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.schema import LINE, nest
+from edos_dataset.arrays import nest
+from edos_dataset.schema import LINE
 from edos_dataset.sources.speakers import read_cues
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
 cue_borders = importlib.import_module("cue_borders")
 
-CUES = "# ANN\n1.0\nWhere is\n2.0\n2.1\nthe boat?\n3.0\n# BOB\n3.2\nGone.\n4.0\n4.1\n(SIGHS)\n5.0\n5.2\nFar away.\n6.0\n# ANN\n6.5\nOh.\n7.0\n"
+CUES = (
+    "# ANN\n1.0\nWhere is\n2.0\n2.1\nthe boat?\n3.0\n# BOB\n3.2\nGone.\n4.0\n4.1\n(SIGHS)\n5.0\n5.2\nFar "
+    "away.\n6.0\n# ANN\n6.5\nOh.\n7.0\n"
+)
 
 
 def table(sentences):
     rows = {field.name: [] for field in LINE}
     for number, (text, first, last) in enumerate(sentences):
-        values = {"id": number + 1, "text": text, "start": 0.0, "end": 1.0, "first_block": first, "last_block": last, "dash": False, "speaker": None}
+        values = {
+            "id": number + 1,
+            "text": text,
+            "start": 0.0,
+            "end": 1.0,
+            "first_block": first,
+            "last_block": last,
+            "dash": False,
+            "speaker": None,
+        }
         for name, value in values.items():
             rows[name].append(value)
     return pa.table({"film": ["friends/s01e01"], "sentences": nest([0, len(sentences)], LINE, rows)})
@@ -39,7 +52,11 @@ def test_borders_between_cues_with_text():
 
 def test_the_plain_baseline_learns_who_answers():
     def show(pairs):
-        return {"film": read_cues("".join(f"# {name}\n{at}.0\n{text}\n{at}.9\n" for at, (name, text) in enumerate(pairs))).cues}
+        return {
+            "film": read_cues(
+                "".join(f"# {name}\n{at}.0\n{text}\n{at}.9\n" for at, (name, text) in enumerate(pairs))
+            ).cues
+        }
 
     talk = [("ANN", "Where?"), ("BOB", "Here."), ("BOB", "And there.")] * 20
     assert cue_borders.plain_accuracy(show(talk), show(talk[3:30])) > 0.95

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from edos_dataset.schema import LINE, LINES, nest
+from edos_dataset.arrays import nest
+from edos_dataset.schema import LINE, LINES
 from edos_dataset.sources.scripts import Speech
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
@@ -32,7 +33,14 @@ def lines(*documents):
     """Return LINES of documents of (start, end, first block, last block)."""
     rows = [row for document in documents for row in document]
     start, end, first, last = zip(*rows, strict=True) if rows else ([], [], [], [])
-    columns = {"id": range(1, len(rows) + 1), "text": ["a"] * len(rows), "start": start, "end": end, "first_block": first, "last_block": last}
+    columns = {
+        "id": range(1, len(rows) + 1),
+        "text": ["a"] * len(rows),
+        "start": start,
+        "end": end,
+        "first_block": first,
+        "last_block": last,
+    }
     columns |= {"dash": [False] * len(rows), "speaker": [None] * len(rows)}
     offsets = np.cumsum([0, *map(len, documents)])
     facts = {name: pa.nulls(len(documents), LINES.field(name).type) for name in LINES.names if name != "lines"}
@@ -41,7 +49,14 @@ def lines(*documents):
 
 def sentences(times, texts):
     start, end = zip(*times, strict=True)
-    columns = {"id": range(len(texts)), "text": texts, "start": start, "end": end, "first_block": range(len(texts)), "last_block": range(len(texts))}
+    columns = {
+        "id": range(len(texts)),
+        "text": texts,
+        "start": start,
+        "end": end,
+        "first_block": range(len(texts)),
+        "last_block": range(len(texts)),
+    }
     columns |= {"dash": [False] * len(texts), "speaker": [None] * len(texts)}
     return nest([0, len(texts)], LINE, columns).flatten()
 
@@ -56,7 +71,10 @@ def speeches(*scenes):
         ([], []),
         ([[(0, 1, 0, 0)]], []),
         ([[(0, 1, 0, 0), (0, 1, 0, 0), (3, 4, 1, 1)]], [2]),  # two lines of one block have no gap
-        ([[(0, 1, 0, 0), (0.5, 4, 1, 2), (4, 5, 2, 3), (9, 10, 4, 4)]], [-0.5, 4]),  # a sentence begins in the block in which the one before ended
+        (
+            [[(0, 1, 0, 0), (0.5, 4, 1, 2), (4, 5, 2, 3), (9, 10, 4, 4)]],
+            [-0.5, 4],
+        ),  # a sentence begins in the block in which the one before ended
         ([[(0, 1, 0, 0), (2, None, 1, 1), (3, 4, 2, 2)]], [1, None]),
         ([[(0, 1, 0, 0)], [], [(8, 9, 1, 1), (9, 11, 2, 2)], []], [0]),  # not from film to film
     ],
@@ -85,7 +103,9 @@ def test_silences_stand_against_the_scenes_of_the_script():
 def test_breaks_far_from_any_known_sentence_are_left_out():
     strangers = [f"Zz{number} qq{number} xx{number}." for number in range(scene_breaks.FARTHEST)]
     texts = [*WORDS[:4], *strangers, *WORDS[4:]]
-    found = scene_breaks.measure_film(sentences([(at * 2, at * 2 + 1) for at in range(len(texts))], texts), speeches(0, 0, 0, 0, 1, 1, 1, 1))
+    found = scene_breaks.measure_film(
+        sentences([(at * 2, at * 2 + 1) for at in range(len(texts))], texts), speeches(0, 0, 0, 0, 1, 1, 1, 1)
+    )
     assert (len(found.at_breaks), len(found.within), found.unplaced) == (0, 6, 1)
 
 
@@ -95,7 +115,12 @@ def test_thresholds_are_judged():
         scene_breaks.Silences(np.array([4.0]), np.array([5.0]), 0),
     ]
     result = scene_breaks.judge_thresholds(films, [2, 5, 20])
-    assert [result[name] for name in ("films", "scene_breaks", "unplaced_breaks", "seams_within_scenes")] == [2, 3, 1, 4]
+    assert [result[name] for name in ("films", "scene_breaks", "unplaced_breaks", "seams_within_scenes")] == [
+        2,
+        3,
+        1,
+        4,
+    ]
     assert result["thresholds"] == [
         {"seconds": 2, "precision": 0.6, "recall": 1, "f1": 0.75, "cuts_a_film": 2.5},
         {"seconds": 5, "precision": 0.5, "recall": 0.3333, "f1": 0.4, "cuts_a_film": 1},
@@ -117,11 +142,18 @@ def films(tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "film.srt").write_text("\n".join(blocks))
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "other.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nGood morning to all of you!\n\n2\n00:00:09,000 --> 00:00:10,000\nHello!\n")
+    (tmp_path / "other" / "other.srt").write_text(
+        "1\n00:00:01,000 --> 00:00:02,000\nGood morning to all of you!\n\n2\n00:00:09,000 --> 00:00:10,000\nHello!\n"
+    )
     (tmp_path / "scripts").mkdir()
-    parts = [f"Scene {number // 4 + 1} - a cellar.\n\n" * (number % 4 == 0) + f"{'Ann' if number % 2 else 'Bob'}: {text}" for number, text in enumerate(spoken)]
+    parts = [
+        f"Scene {number // 4 + 1} - a cellar.\n\n" * (number % 4 == 0) + f"{'Ann' if number % 2 else 'Bob'}: {text}"
+        for number, text in enumerate(spoken)
+    ]
     (tmp_path / "scripts" / "7.txt").write_text("\n\n".join(parts))
-    (tmp_path / "scripts" / "8.txt").write_text("\n\n".join(f"Cleo: Entirely different words, number {number}." for number in range(20)))
+    (tmp_path / "scripts" / "8.txt").write_text(
+        "\n\n".join(f"Cleo: Entirely different words, number {number}." for number in range(20))
+    )
     (tmp_path / "scripts" / "readme.txt").write_text("No speech in here")
     return tmp_path
 

@@ -46,8 +46,16 @@ def row(label, text, method="crowd", step=0):
 
 @pytest.fixture
 def extended(tmp_path):
-    """Labels 0 and 1 are known from the start, 2 from the first step, 3 from the third; of the test, each label has ten dialogues."""
-    train = [row(0, "zero a"), row(1, "one a"), row(2, "two a", "spread", 1), row(0, "zero b", "self-label", 2), row(3, "three a", "spread", 3)]
+    """Labels 0 and 1 are known from the start, 2 from the first step, 3 from the third; of the test, each label has ten
+    dialogues.
+    """
+    train = [
+        row(0, "zero a"),
+        row(1, "one a"),
+        row(2, "two a", "spread", 1),
+        row(0, "zero b", "self-label", 2),
+        row(3, "three a", "spread", 3),
+    ]
     words = ("zero", "one", "two", "three")
     splits = {
         "train": train,
@@ -69,20 +77,36 @@ def learner(monkeypatch):
 
 
 def climb(monkeypatch, folder, tmp_path, *more):
-    command = ["ladder.py", "--extended", folder, "--learners", "python /opt/own/train.py --recipe own.yaml", "--work", tmp_path / "work", *more]
+    command = [
+        "ladder.py",
+        "--extended",
+        folder,
+        "--learners",
+        "python /opt/own/train.py --recipe own.yaml",
+        "--work",
+        tmp_path / "work",
+        *more,
+    ]
     monkeypatch.setattr(sys, "argv", [*map(str, command), "--out", str(tmp_path / "ladder.json")])
     ladder.main()
     return json.loads((tmp_path / "ladder.json").read_text())
 
 
-def test_every_rung_learns_from_the_steps_up_to_its_own_and_is_compared_with_the_seed(extended, learner, tmp_path, monkeypatch, capsys):
+def test_every_rung_learns_from_the_steps_up_to_its_own_and_is_compared_with_the_seed(
+    extended, learner, tmp_path, monkeypatch, capsys
+):
     pytest.importorskip("sentence_transformers", reason="benchmarks/encoding.py, which describes the machine")
     report = climb(monkeypatch, extended, tmp_path, "--name", "invented")
     found = report["sets"]["invented"]
     assert learner.sizes == [2, 3, 4, 5] == list(found["train"].values())
     assert (found["validation"], found["test"], found["seen"], found["as_in_the_papers"]) == (USED, 40, 0, True)
     rungs = found["learners"]["python train.py --recipe own.yaml"]
-    assert [(rung["step"], rung["method"], rung["train"]) for rung in rungs] == [(0, "crowd", 2), (1, "spread", 3), (2, "self-label", 4), (3, "spread", 5)]
+    assert [(rung["step"], rung["method"], rung["train"]) for rung in rungs] == [
+        (0, "crowd", 2),
+        (1, "spread", 3),
+        (2, "self-label", 4),
+        (3, "spread", 5),
+    ]
     assert [rung["accuracy"] for rung in rungs] == [0.5, 0.75, 0.75, 1.0]
     assert rungs[0]["macro_recall"] == 0.4, "two of the four labels, and the one that it names without knowing"
     assert [rung["ece"] for rung in rungs] == pytest.approx([0.3, 0.05, 0.05, 0.2], abs=1e-4)
@@ -91,7 +115,9 @@ def test_every_rung_learns_from_the_steps_up_to_its_own_and_is_compared_with_the
     deviation = 1.96 * np.sqrt(0.25 * 0.75 / 40)  # of a mean of 40 differences, 10 of them 1
     assert gains[1]["interval"] == pytest.approx([0.25 - deviation, 0.25 + deviation], abs=0.04)
     assert str(tmp_path) not in json.dumps(report) and "/opt" not in json.dumps(report)
-    assert report["command"].startswith("python evaluation/ladder.py --extended grown --learners 'python train.py --recipe own.yaml' --work work")
+    assert report["command"].startswith(
+        "python evaluation/ladder.py --extended grown --learners 'python train.py --recipe own.yaml' --work work"
+    )
     assert {"processor", "cores"} <= set(report["machine"]) and report["papers"]["EmoBERT+"][3][3] == 65.00
     said = capsys.readouterr().out
     assert "train own" in said and "2 self-label" in said and "fastText (OSED)" in said

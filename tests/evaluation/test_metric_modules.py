@@ -1,4 +1,6 @@
-"""The modules for `evaluate`, loaded by their path without a network, as a user would from the root of the repository."""
+"""The modules for `evaluate`, loaded by their path without a network, as a user would from the
+root of the repository.
+"""
 
 import importlib.util
 import json
@@ -10,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edos_dataset.labeling import metrics
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics import classification as metrics
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("evaluate") is None, reason="evaluate is not installed")
@@ -37,7 +39,15 @@ def test_both_modules(tmp_path):
         ("dialogue_calibration", {"predictions": [[1.0, 0.0]], "references": [2]}),
     ]
     environment = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", COMPUTE], cwd=ROOT, env=environment, input=json.dumps(calls), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", COMPUTE],
+        cwd=ROOT,
+        env=environment,
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     emotion, calibration, no_softmax, no_label = map(json.loads, done.stdout.splitlines())
 

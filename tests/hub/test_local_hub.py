@@ -1,4 +1,6 @@
-"""The local Hub against `huggingface_hub` and `datasets` as they are: what they send, it understands, and what it answers, they do."""
+"""The local Hub against `huggingface_hub` and `datasets` as they are: what they send, it understands, and what it
+answers, they do.
+"""
 
 import os
 import subprocess
@@ -25,7 +27,10 @@ def folder(tmp_path):
     path = tmp_path / "toy"
     (path / "letters").mkdir(parents=True)
     pq.write_table(pa.table({"letter": ["a", "b", "c"]}), path / "letters" / "train-00000-of-00001.parquet")
-    (path / "README.md").write_text("---\nconfigs:\n- config_name: letters\n  data_files:\n  - split: train\n    path: letters/train-*\n---\n# Toy\n")
+    (path / "README.md").write_text(
+        "---\nconfigs:\n- config_name: letters\n  data_files:\n  - split: train\n    path: letters/train-*\n---\n# "
+        "Toy\n"
+    )
     return path
 
 
@@ -42,9 +47,16 @@ def test_the_life_of_a_repository(api, hub, folder, tmp_path, kind):
     again = api.upload_folder(repo_id=REPO, folder_path=folder, repo_type=kind)
     assert again.oid == first.oid  # nothing changed, no commit
     second = api.upload_file(path_or_fileobj=b"more", path_in_repo="notes/more.txt", repo_id=REPO, repo_type=kind)
-    assert sorted(api.list_repo_files(REPO, repo_type=kind)) == [".gitattributes", "README.md", "letters/train-00000-of-00001.parquet", "notes/more.txt"]
+    assert sorted(api.list_repo_files(REPO, repo_type=kind)) == [
+        ".gitattributes",
+        "README.md",
+        "letters/train-00000-of-00001.parquet",
+        "notes/more.txt",
+    ]
     assert "notes/more.txt" not in api.list_repo_files(REPO, repo_type=kind, revision="v1.0.0")
-    assert {tag.name: tag.target_commit for tag in api.list_repo_refs(REPO, repo_type=kind).tags} == {"v1.0.0": first.oid}
+    assert {tag.name: tag.target_commit for tag in api.list_repo_refs(REPO, repo_type=kind).tags} == {
+        "v1.0.0": first.oid
+    }
     assert [commit.commit_id for commit in api.list_repo_commits(REPO, repo_type=kind)][:2] == [second.oid, first.oid]
     for name in ("README.md", "letters/train-00000-of-00001.parquet"):
         got = api.hf_hub_download(REPO, name, repo_type=kind, revision="v1.0.0", cache_dir=tmp_path / "cache")
@@ -131,6 +143,8 @@ def test_load_dataset_in_a_fresh_process(api, hub, folder, tmp_path):
     api.create_tag(REPO, tag="v1.0.0", revision=commit.oid, repo_type="dataset")
     api.delete_file("letters/train-00000-of-00001.parquet", REPO, repo_type="dataset")  # main has moved on
     environment = {**os.environ, **hub.environment(tmp_path / "home")}
-    done = subprocess.run([sys.executable, "-c", LOAD, REPO], env=environment, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, REPO], env=environment, capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "['a', 'b', 'c'] ['a', 'b', 'c']"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.labeling.selection import SelectDialogues
-from edos_dataset.pipeline import REMOVALS
-from edos_dataset.shards import write_shard
+from edos_dataset.runs.pipeline import REMOVALS
+from edos_dataset.runs.shards import write_shard
 
 SCORES = st.lists(st.one_of(st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.floats(0, 1, width=32)), max_size=30)
 
@@ -31,10 +31,21 @@ def selected(shards, top, by="emotionality"):
     assert all(table.schema == REMOVALS and set(table["reason"].to_pylist()) <= {"not_selected"} for table in removals)
     assert all(table["turn"].null_count == table.num_rows for table in removals)
     gone = [set(table["row"].to_pylist()) for table in removals]
-    return [dialogue_id for rows, out in zip(shards, gone, strict=True) for row, (dialogue_id, _) in enumerate(rows) if row not in out]
+    return [
+        dialogue_id
+        for rows, out in zip(shards, gone, strict=True)
+        for row, (dialogue_id, _) in enumerate(rows)
+        if row not in out
+    ]
 
 
-@given(SCORES, st.integers(0, 35), st.integers(1, 5), st.randoms(use_true_random=False), st.sampled_from(["emotionality", "confidence"]))
+@given(
+    SCORES,
+    st.integers(0, 35),
+    st.integers(1, 5),
+    st.randoms(use_true_random=False),
+    st.sampled_from(["emotionality", "confidence"]),
+)
 def test_the_first_by_score_then_id(scores, top, shards, random, by):
     rows = [(f"film#{number}", float(np.float32(score))) for number, score in enumerate(scores)]
     expected = {dialogue_id for dialogue_id, _ in sorted(rows, key=lambda row: (-row[1], row[0]))[:top]}
@@ -66,7 +77,9 @@ def test_cases(shards, top, expected):
     assert selected(shards, top) == expected
 
 
-@pytest.mark.parametrize(("parameters", "message"), [({"top": -1}, "top"), ({"by": "size"}, "'emotionality' or 'confidence', got 'size'")])
+@pytest.mark.parametrize(
+    ("parameters", "message"), [({"top": -1}, "top"), ({"by": "size"}, "'emotionality' or 'confidence', got 'size'")]
+)
 def test_wrong_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         SelectDialogues(**parameters)

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from datasets import Features
 from huggingface_hub import DatasetCardData
-from published_folder import TOKENS, films_of, publish
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import paper_figures as papers
 from edos_dataset.publishing.cards.dataset import Origin, dataset_card
 from edos_dataset.publishing.cards.texts import COLUMNS, closing
 from edos_dataset.schema import CONFIGS, features
+from published_folder import TOKENS, films_of, publish
 
 FILMS = [*films_of("train", 5), *films_of("test", 2)]
 STAGES = [
@@ -23,7 +23,9 @@ STAGES = [
     {"stage": "clean", "unit": "turns", "read": 9000, "kept": 9000, "rejected": {}},
 ]
 MODEL = {
-    "metrics": {"test (own split)": {"accuracy": 0.515, "macro_f1": 0.4, "top_3_accuracy": 0.75, "ece": 0.02, "examples": 3221}},
+    "metrics": {
+        "test (own split)": {"accuracy": 0.515, "macro_f1": 0.4, "top_3_accuracy": 0.75, "ece": 0.02, "examples": 3221}
+    },
     "licence_of_the_data": "CC BY-NC 4.0",
 }
 
@@ -60,7 +62,10 @@ def test_every_file_belongs_to_one_split(tmp_path):
     assert len(files) == len(CONFIGS) * 2
     for file in files:
         owners = [
-            (config["config_name"], entry["split"]) for config in header["configs"] for entry in config["data_files"] if fnmatch.fnmatch(file, entry["path"])
+            (config["config_name"], entry["split"])
+            for config in header["configs"]
+            for entry in config["data_files"]
+            if fnmatch.fnmatch(file, entry["path"])
         ]
         assert owners == [(file.partition("/")[0], file.partition("/")[2].partition("-")[0])]
 
@@ -89,8 +94,14 @@ def test_tables(tmp_path):
     assert "| Total no. of turns | 14 | 10 | 0 | 4 | 1,000,000" not in body
     assert f"| Total no. of tokens | {tokens} | {TOKENS * 5} | 0 | {TOKENS * 2} | 312,574,468 |" in body
     assert f"| Avg. no. of tokens per dialogue | {TOKENS:.2f} | {TOKENS:.2f} | – | {TOKENS:.2f} | 77.95 |" in body
-    assert f"| Avg. no. of tokens per turn | {TOKENS / 2:.2f} | {TOKENS / 2:.2f} | – | {TOKENS / 2:.2f} | 13.95 | 19.05 | 16.07 |" in body
-    assert "| **`edos`, here** | 32 emotions, 8 response intents, neutral | 7 | 14 |" in body and "| **`os`, here** | none | 7 | 14 |" in body
+    assert (
+        f"| Avg. no. of tokens per turn | {TOKENS / 2:.2f} | {TOKENS / 2:.2f} | – | {TOKENS / 2:.2f} | 13.95 | 19.05 | "
+        "16.07 |" in body
+    )
+    assert (
+        "| **`edos`, here** | 32 emotions, 8 response intents, neutral | 7 | 14 |" in body
+        and "| **`os`, here** | none | 7 | 14 |" in body
+    )
     assert "| read | files | 1,200 | 1,198 | empty 2 |" in body
     assert "| clean | turns | 9,000 | 9,000 | none |" in body
     assert "| `weak-v1` | 51.5% | 40.0% | 75.0% | 2.0% | 3,221 held-out examples | CC BY-NC 4.0 |" in body
@@ -100,14 +111,21 @@ def test_tables(tmp_path):
 def test_nothing_at_all(tmp_path):
     header, body, _ = card(tmp_path, films=[])
     assert header["configs"] == header["dataset_info"] == []
-    assert "| Total no. of dialogues | 0 | 0 | 0 | 0 | 1,000,000 |" in body and "| Avg. no. of turns per dialogue | – | – | – | – | 4.70 |" in body
+    assert (
+        "| Total no. of dialogues | 0 | 0 | 0 | 0 | 1,000,000 |" in body
+        and "| Avg. no. of turns per dialogue | – | – | – | – | 4.70 |" in body
+    )
     assert "## Labels" not in body and "annotations_creators" in header
 
 
 def test_labels_as_the_paper_counts_them(tmp_path):
     """Every dialogue is counted once, by its first turn; beside our figures stand those of the paper's Table 9."""
     _, body, _ = card(tmp_path)
-    rows = {cells[1]: cells[2:-1] for line in body.splitlines() if (cells := [cell.strip() for cell in line.split("|")])[1:2] and cells[1] in LABELS}
+    rows = {
+        cells[1]: cells[2:-1]
+        for line in body.splitlines()
+        if (cells := [cell.strip() for cell in line.split("|")])[1:2] and cells[1] in LABELS
+    }
     assert set(rows) == set(LABELS)
     labels = Counter(LABELS[int(film[2:]) % 41] for film in FILMS)
     for label, cells in rows.items():
@@ -127,14 +145,26 @@ def test_what_adds_up_in_the_papers():
 
 
 def test_measured_flaws_come_before_the_others(tmp_path):
-    by_label = {"sad": {"f1": 0.25, "support": 9}, "proud": {"f1": 0.5, "support": 9}, "content": {"f1": None, "support": 0}}
+    by_label = {
+        "sad": {"f1": 0.25, "support": 9},
+        "proud": {"f1": 0.5, "support": 9},
+        "content": {"f1": None, "support": 0},
+    }
     record = {**MODEL, "metrics": {"test": {**MODEL["metrics"]["test (own split)"], "by_label": by_label}}}
-    segmenter = {"metrics": {"unseen_shows": {"all": {"seams": 2000, "accuracy": 0.75, "f1": 0.7, "ece": 0.02}}}, "licences": {"a": "MIT"}}
+    segmenter = {
+        "metrics": {"unseen_shows": {"all": {"seams": 2000, "accuracy": 0.75, "f1": 0.7, "ece": 0.02}}},
+        "licences": {"a": "MIT"},
+    }
     _, body, _ = card(tmp_path, models={"weak-v1": record}, segmenters={"blend": segmenter})
     flaws = body[body.index("## Know") : body.index("## Load")]
-    assert "wrong on 48.5% of 3,221 held-out examples" in flaws and "worst with sad (F1 25%), proud (F1 50%)**" not in flaws
+    assert (
+        "wrong on 48.5% of 3,221 held-out examples" in flaws
+        and "worst with sad (F1 25%), proud (F1 50%)**" not in flaws
+    )
     assert "sad (F1 25%), proud (F1 50%)." in flaws
-    assert "`blend`, which finds the turns, is wrong at 25.0% of 2,000 seams** between sentences (unseen shows)" in flaws
+    assert (
+        "`blend`, which finds the turns, is wrong at 25.0% of 2,000 seams** between sentences (unseen shows)" in flaws
+    )
     assert "less than half sure of 0% of its labels" in flaws  # all have a confidence of 0.5
     assert flaws.index("wrong on") < flaws.index("Licence") and "Of 0.0% of the turns no time is known" in flaws
     assert "| `blend` | unseen shows: all | 2,000 | 75.0% | 70.0% | 2.0% |" in body
@@ -143,17 +173,36 @@ def test_measured_flaws_come_before_the_others(tmp_path):
 def test_where_models_come_from(tmp_path):
     data = [{"file": f"set/parts/{number}.csv"} for number in range(5)] + [{"file": "set/train.txt"}]
     record = {**MODEL, "data": data, "encoder": "small@1", "date": "2026-01-02", "command": "python train.py"}
-    _, body, _ = card(tmp_path, models={"weak-v1": record, "custom": {}}, segmenters={"blend": {"data": {"one": {}, "two": {}}, "command": "c"}})
-    assert "- `weak-v1` builds on small@1 and learned from set/parts (5 files), set/train.txt. Made 2026-01-02 by `python train.py`." in body
-    assert "- `custom` builds on nothing else and learned from data that are not stated. Made by a command that is not stated." in body
+    _, body, _ = card(
+        tmp_path,
+        models={"weak-v1": record, "custom": {}},
+        segmenters={"blend": {"data": {"one": {}, "two": {}}, "command": "c"}},
+    )
+    assert (
+        "- `weak-v1` builds on small@1 and learned from set/parts (5 files), set/train.txt. Made 2026-01-02 by `python "
+        "train.py`." in body
+    )
+    assert (
+        "- `custom` builds on nothing else and learned from data that are not stated. Made by a command that is not "
+        "stated." in body
+    )
     assert "- `blend` builds on nothing else and learned from one, two. Made by `c`." in body
 
 
 def test_where_it_comes_from(tmp_path):
-    origin = Origin("edos curate SUBTITLES --out edos", "abc", {"edos-dataset": "9.9", "python": "3.1"}, "recipe.yaml", {"films": 1234, "files": 2})
+    origin = Origin(
+        "edos curate SUBTITLES --out edos",
+        "abc",
+        {"edos-dataset": "9.9", "python": "3.1"},
+        "recipe.yaml",
+        {"films": 1234, "files": 2},
+    )
     _, body, _ = card(tmp_path, origin=origin)
     assert "```\nedos curate SUBTITLES --out edos\n```" in body
-    assert "Read: 1,234 films, 2 files. Fingerprint of the pipeline: `abc`. `recipe.yaml` is beside this card. Made by edos-dataset 9.9, python 3.1." in body
+    assert (
+        "Read: 1,234 films, 2 files. Fingerprint of the pipeline: `abc`. `recipe.yaml` is beside this card. Made by "
+        "edos-dataset 9.9, python 3.1." in body
+    )
     assert "| files | 7 |" in body and "| kinds of files | XML of OPUS (OpenSubtitles) 7 |" in body
     assert "| decades of the films | not known 7 |" in body and "| genres | Drama 7 |" in body
 
@@ -170,8 +219,16 @@ def test_a_picture_is_shown_only_where_there_is_one(tmp_path):
 def test_what_the_hub_files_it_under(tmp_path, configs, annotated):
     header, _, _ = card(tmp_path, configs)
     assert header["annotations_creators"] == [annotated] and header["source_datasets"] == ["extended|open_subtitles"]
-    assert ("text-classification" in header["task_categories"]) == (annotated == "machine-generated") == ("intent-classification" in header["task_ids"])
-    assert {"language_creators": ["found"], "multilinguality": ["monolingual"], "pretty_name": "EDOS"}.items() <= header.items()
+    assert (
+        ("text-classification" in header["task_categories"])
+        == (annotated == "machine-generated")
+        == ("intent-classification" in header["task_ids"])
+    )
+    assert {
+        "language_creators": ["found"],
+        "multilinguality": ["monolingual"],
+        "pretty_name": "EDOS",
+    }.items() <= header.items()
     DatasetCardData(**header)
 
 
@@ -179,7 +236,9 @@ def test_every_column_is_explained():
     def paths(feature, at=""):
         feature = getattr(feature, "feature", feature)
         return (
-            [name for key, part in feature.items() for name in paths(part, f"{at}.{key}")] if isinstance(feature, dict) and not at.endswith("top") else [at[1:]]
+            [name for key, part in feature.items() for name in paths(part, f"{at}.{key}")]
+            if isinstance(feature, dict) and not at.endswith("top")
+            else [at[1:]]
         )
 
     assert list(COLUMNS) == paths(features("edos"))
@@ -188,7 +247,9 @@ def test_every_column_is_explained():
 def test_the_package_is_cited_as_it_asks_to_be():
     asked = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text())
     text = closing(opus=False)
-    assert f'title = "{asked["title"]}"' in text and f'version = "{asked["version"]}"' in text and asked["license"] in text
+    assert (
+        f'title = "{asked["title"]}"' in text and f'version = "{asked["version"]}"' in text and asked["license"] in text
+    )
     assert asked["authors"][0]["name"] in text
     for paper in asked["references"]:
         assert paper["title"] in text and all(author["family-names"] in text for author in paper["authors"])

@@ -4,12 +4,12 @@ import json
 import shutil
 
 import pytest
-from published_folder import films_of, write_shards
 
-from edos_dataset import curate
+from edos_dataset.commands import curate
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
 from edos_dataset.schema import CONFIGS
+from published_folder import films_of, write_shards
 
 FILMS = [*films_of("train", 4), *films_of("test", 1)]
 ORIGIN = Origin("edos curate SUBTITLES --out edos", "abc", {"edos-dataset": "1"})
@@ -23,7 +23,11 @@ def put(out, configs=CONFIGS, films=FILMS):
 
 
 def content(out):
-    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file() and ".run" not in path.parts}
+    return {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and ".run" not in path.parts
+    }
 
 
 def test_picture_and_card_again_the_same(tmp_path):
@@ -67,7 +71,18 @@ def test_a_record_of_another_version_is_not_believed(tmp_path, damage):
     record = json.loads(path.read_text())
     if damage == "another version":
         record["key"] = "0" * 64
-        record["configs"] = [{"config": "os", "files": {}, "rows": {}, "turns": {}, "bytes": {}, "arrow_bytes": {}, "tokens": 7, "labels": {}}]
+        record["configs"] = [
+            {
+                "config": "os",
+                "files": {},
+                "rows": {},
+                "turns": {},
+                "bytes": {},
+                "arrow_bytes": {},
+                "tokens": 7,
+                "labels": {},
+            }
+        ]
     elif damage == "other fields":
         record["configs"][0]["speakers"] = 3
     path.write_text(json.dumps(record)[: 100 if damage == "cut off" else None])
@@ -80,7 +95,9 @@ def test_the_picture_depends_on_the_counts_alone(tmp_path):
 
     labels = {38: 30, 0: 20, 40: 20, 12: 1}
     draw_labels(labels, "edos", tmp_path / "a.png")
-    with matplotlib.rc_context({"font.size": 30, "figure.dpi": 30, "savefig.dpi": 30, "savefig.facecolor": "black", "axes.edgecolor": "red"}):
+    with matplotlib.rc_context(
+        {"font.size": 30, "figure.dpi": 30, "savefig.dpi": 30, "savefig.facecolor": "black", "axes.edgecolor": "red"}
+    ):
         draw_labels(dict(reversed(labels.items())), "edos", tmp_path / "b.png")
     draw_labels({**labels, 12: 9}, "edos", tmp_path / "c.png")
     a, b, c = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
@@ -100,4 +117,10 @@ def test_the_picture_is_opaque(tmp_path):
 
 def test_order_and_kinds():
     assert label_order({5: 2, 3: 2, 40: 9})[:4] == [40, 3, 5, 0]
-    assert [kind_of(label) for label in (0, 31, 32, 39, 40)] == ["emotion", "emotion", "response intent", "response intent", "neutral"]
+    assert [kind_of(label) for label in (0, 31, 32, 39, 40)] == [
+        "emotion",
+        "emotion",
+        "response intent",
+        "response intent",
+        "neutral",
+    ]

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
-from published_folder import TEXTS, films_of, publish
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import attach, labels_only
 from edos_dataset.publishing.attach import AttachLabels, PublishedLabels
 from edos_dataset.publishing.labels_only import labels_only_features, write_labels_only
+from edos_dataset.runs.shards import FolderError
 from edos_dataset.schema import DIALOGUES, features
-from edos_dataset.shards import FolderError
+from published_folder import TEXTS, films_of, publish
 
 FILMS = [*films_of("train", 9), *films_of("validation", 2), *films_of("test", 3)]
 FACTS = {"fingerprint": "f00d", "versions": {"edos-dataset": "0.0"}}
@@ -34,7 +34,11 @@ def labels(run, tmp_path):
 
 def test_load_dataset(run, labels, tmp_path):
     loaded = load_dataset(str(labels), "labels_only", cache_dir=str(tmp_path / "cache"))
-    whole = load_dataset("parquet", data_files={split: str(run / "edos" / f"{split}-*") for split in loaded}, cache_dir=str(tmp_path / "cache"))
+    whole = load_dataset(
+        "parquet",
+        data_files={split: str(run / "edos" / f"{split}-*") for split in loaded},
+        cache_dir=str(tmp_path / "cache"),
+    )
     assert {split: dataset.num_rows for split, dataset in loaded.items()} == {"train": 9, "validation": 2, "test": 3}
     hashes = [hashlib.sha256(text.encode("utf-8")).hexdigest() for text in TEXTS]
     for split, dataset in loaded.items():
@@ -71,7 +75,9 @@ def test_manifest_and_card(run, labels):
     assert manifest["turns"] == {"train": 18, "validation": 4, "test": 6}
     assert manifest["label_sources"] == {"toy": 28}
     assert sum(manifest["labels"].values()) == 28
-    assert manifest["files"] == {f"edos/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in (run / "edos").iterdir()}
+    assert manifest["files"] == {
+        f"edos/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in (run / "edos").iterdir()
+    }
     assert (manifest["fingerprint"], manifest["versions"]) == ("f00d", {"edos-dataset": "0.0"})
     card = (labels / "README.md").read_text()
     assert card.index("Know its flaws first") < card.index("## Load")
@@ -107,17 +113,33 @@ def test_replaced_and_refused(run, labels, tmp_path):
 def dialogue(number, texts):
     turns = [{"text": text, "start": None, "end": None, "sentence_ids": [9]} for text in texts]
     film = FILMS[number]
-    return {"dialogue_id": f"{film}#1", "document_id": film, "film": film, "language": "xx", "source": {"path": "mine"}, "turns": turns}
+    return {
+        "dialogue_id": f"{film}#1",
+        "document_id": film,
+        "film": film,
+        "language": "xx",
+        "source": {"path": "mine"},
+        "turns": turns,
+    }
 
 
 def test_attach(labels):
     stage = AttachLabels(str(labels), PublishedLabels(labels).content)
     unknown = {**dialogue(0, TEXTS), "dialogue_id": "other"}
-    rows = [dialogue(13, [*TEXTS, "more"]), dialogue(0, [TEXTS[0], "I will."]), unknown, dialogue(10, TEXTS[:1]), dialogue(5, TEXTS)]
+    rows = [
+        dialogue(13, [*TEXTS, "more"]),
+        dialogue(0, [TEXTS[0], "I will."]),
+        unknown,
+        dialogue(10, TEXTS[:1]),
+        dialogue(5, TEXTS),
+    ]
     rows.append({**dialogue(1, TEXTS), "document_id": "elsewhere"})
     output = stage(pa.Table.from_pylist(rows, DIALOGUES)).to_pylist()
     kept = [row for row in output if row["reason"] is None]
-    assert [(row["dialogue_id"], row["split"]) for row in kept] == [(f"{FILMS[13]}#1", "test"), (f"{FILMS[5]}#1", "train")]
+    assert [(row["dialogue_id"], row["split"]) for row in kept] == [
+        (f"{FILMS[13]}#1", "test"),
+        (f"{FILMS[5]}#1", "train"),
+    ]
     for row in kept:
         assert [turn["text"] for turn in row["turns"]] == list(TEXTS)
         assert [turn["sentence_ids"] for turn in row["turns"]] == [[1], [2]]  # the labels' own, as all but the text
@@ -145,7 +167,11 @@ def test_only_the_row_groups_needed_are_read(run, tmp_path, monkeypatch):
     monkeypatch.setattr(labels_only, "ROW_GROUP", 2)
     write_labels_only(run, tmp_path / "pieces", "edos", FACTS, "", {})
     read, real = [], attach.pq.ParquetFile.read_row_group
-    monkeypatch.setattr(attach.pq.ParquetFile, "read_row_group", lambda file, group, **more: read.append(group) or real(file, group, **more))
+    monkeypatch.setattr(
+        attach.pq.ParquetFile,
+        "read_row_group",
+        lambda file, group, **more: read.append(group) or real(file, group, **more),
+    )
     found = PublishedLabels(tmp_path / "pieces").of_documents(pa.chunked_array([[FILMS[3], FILMS[2]]]))
     assert found["dialogue_id"].to_pylist() == [f"{FILMS[2]}#1", f"{FILMS[3]}#1"]
     assert read == [1]

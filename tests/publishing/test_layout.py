@@ -1,4 +1,6 @@
-"""The published folder: `datasets` loads all of it, whatever the shards were, and a kill while it is put in place does no lasting harm."""
+"""The published folder: `datasets` loads all of it, whatever the shards were, and a kill while it is put in place does
+no lasting harm.
+"""
 
 from pathlib import Path
 
@@ -7,13 +9,13 @@ import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import layout
 from edos_dataset.publishing.cards.dataset import dataset_card
 from edos_dataset.publishing.layout import put_in_place, split_of, write_config
 from edos_dataset.schema import CONFIGS, SPLITS, features
+from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
 
 FILMS = [*films_of("train", 9), *films_of("validation", 2), *films_of("test", 3)]
 ROWS = {"train": 9, "validation": 2, "test": 3}
@@ -28,7 +30,10 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("film", "split"), [("1994/111161", "train"), ("1972/68646", "train"), ("f1", "train"), ("f8", "train"), ("", "validation")])
+@pytest.mark.parametrize(
+    ("film", "split"),
+    [("1994/111161", "train"), ("1972/68646", "train"), ("f1", "train"), ("f8", "train"), ("", "validation")],
+)
 def test_split_of_never_changes(film, split):
     assert split_of(film) == split
 
@@ -78,7 +83,9 @@ def test_empty_splits_do_not_hinder(tmp_path, films):
     for config in CONFIGS:
         loaded = load_dataset(str(folder), config, cache_dir=str(tmp_path / "cache"))
         assert {split: dataset.num_rows for split, dataset in loaded.items()} == {split_of(films[0]): len(films)}
-        assert sum(1 for dataset in load_dataset(str(folder), config, streaming=True).values() for _ in dataset) == len(films)
+        assert sum(1 for dataset in load_dataset(str(folder), config, streaming=True).values() for _ in dataset) == len(
+            films
+        )
 
 
 def test_an_empty_config_does_not_hinder(tmp_path):
@@ -108,7 +115,10 @@ def test_what_was_written_is_counted(tmp_path, config):
     assert written.tokens == {split: TOKENS * rows for split, rows in ROWS.items()}
     labels = [int(film[2:]) % 41 for film in FILMS for _ in TEXTS]
     assert written.labels == ({} if config == "os" else {label: labels.count(label) for label in labels})
-    assert written.bytes == {split: sum((tmp_path / "edos" / name).stat().st_size for name in names) for split, names in written.files.items()}
+    assert written.bytes == {
+        split: sum((tmp_path / "edos" / name).stat().st_size for name in names)
+        for split, names in written.files.items()
+    }
     assert sorted(name for names in written.files.values() for name in names) == sorted(
         f"{config}/{path.name}" for path in (tmp_path / "edos" / config).iterdir()
     )
@@ -120,10 +130,14 @@ def test_the_spread_over_shards_does_not_show(tmp_path, monkeypatch, group, rows
     results = []
     for shards in (1, 2, 5, 14):
         folder = tmp_path / str(shards)
-        written = write_config("edos", write_shards(folder / "shards", FILMS, "edos", shards), folder / "out", rows_a_file)
+        written = write_config(
+            "edos", write_shards(folder / "shards", FILMS, "edos", shards), folder / "out", rows_a_file
+        )
         results.append((written, {path.name: path.read_bytes() for path in (folder / "out" / "edos").iterdir()}))
         groups = [pq.read_metadata(path) for path in sorted((folder / "out" / "edos").glob("train-*"))]
-        assert [metadata.row_group(number).num_rows for metadata in groups for number in range(metadata.num_row_groups)][0] == min(group, rows_a_file, 9)
+        assert [
+            metadata.row_group(number).num_rows for metadata in groups for number in range(metadata.num_row_groups)
+        ][0] == min(group, rows_a_file, 9)
     assert all(result == results[0] for result in results)
 
 

@@ -5,8 +5,8 @@ import pytest
 import yaml
 from huggingface_hub import ModelCardData
 
-from edos_dataset.labeling.metrics import evaluate_predictions
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import evaluate_predictions
 from edos_dataset.publishing.cards.model import label_table, render_model_card, widget_examples
 
 RECORD = {
@@ -46,11 +46,19 @@ def card(record=RECORD, metrics=None):
 def test_header_is_one_of_the_hub():
     header, _ = card({**RECORD, "widget": widget_examples(["Hi."], np.full((1, 41), 1 / 41))})
     assert (header["language"], header["license"], header["library_name"]) == ("en", "cc-by-nc-4.0", "transformers")
-    assert (header["pipeline_tag"], header["base_model"], header["datasets"]) == ("text-classification", RECORD["base_model"], ["someone/situations"])
+    assert (header["pipeline_tag"], header["base_model"], header["datasets"]) == (
+        "text-classification",
+        RECORD["base_model"],
+        ["someone/situations"],
+    )
     assert header["widget"][0]["output"][0] == {"label": LABELS[0], "score": round(1 / 41, 4)}
     figures = {result.metric_name: result.metric_value for result in ModelCardData(**header).eval_results}
     metrics = measured()
-    assert (figures["accuracy"], figures["macro-F1"], figures["top-3 accuracy"]) == (metrics["accuracy"], metrics["macro_f1"], metrics["top_3_accuracy"])
+    assert (figures["accuracy"], figures["macro-F1"], figures["top-3 accuracy"]) == (
+        metrics["accuracy"],
+        metrics["macro_f1"],
+        metrics["top_3_accuracy"],
+    )
     assert header["co2_eq_emissions"]["emissions"] == 65.4
 
 

@@ -5,12 +5,12 @@ import shutil
 
 import pyarrow as pa
 import pytest
-from published_folder import dialogues, films_of, write_shards
 
 from edos_dataset.publishing.layout import ConfigFiles, write_config
 from edos_dataset.publishing.statistics import UNKNOWN, Statistics, from_record
+from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import LABELLED, SPLITS, published
-from edos_dataset.shards import write_shard
+from published_folder import dialogues, films_of, write_shards
 
 FILMS = [*films_of("train", 3), *films_of("test", 1)]
 
@@ -18,18 +18,49 @@ FILMS = [*films_of("train", 3), *films_of("test", 1)]
 def rows(*turns, film=FILMS[0], number=1, year=None, genres=("Drama",), language="en", kind="opus"):
     """Return a labelled dialogue; a turn is (text, start, label, confidence, model)."""
     made = [
-        {"text": text, "start": start, "end": None, "sentence_ids": [1], "label": label, "confidence": confidence, "top": [], "label_source": source}
+        {
+            "text": text,
+            "start": start,
+            "end": None,
+            "sentence_ids": [1],
+            "label": label,
+            "confidence": confidence,
+            "top": [],
+            "label_source": source,
+        }
         for text, start, label, confidence, source in turns
     ]
-    source = {"kind": kind, "path": f"{film}.xml", "imdb_id": None, "year": year, "genres": list(genres) if genres is not None else None}
-    common = {"dialogue_id": f"{film}#{number}", "document_id": film, "film": film, "language": language, "source": source, "reading": None, "turns": made}
+    source = {
+        "kind": kind,
+        "path": f"{film}.xml",
+        "imdb_id": None,
+        "year": year,
+        "genres": list(genres) if genres is not None else None,
+    }
+    common = {
+        "dialogue_id": f"{film}#{number}",
+        "document_id": film,
+        "film": film,
+        "language": language,
+        "source": source,
+        "reading": None,
+        "turns": made,
+    }
     return {**common, "embeddings": None, "emotionality": 0.5, "confidence": 0.5}
 
 
 DIALOGUES = [
     rows(("One two three.", 1.0, 36, 0.05, "a"), ("Yes!", None, 0, 0.999, "b"), year=1994),
     rows(("No?", None, 36, 0.1, "a"), ("Go.", 2.0, 40, 1.0, "a"), number=9, year=1999, genres=("Drama", "Crime")),
-    rows(("I see.", 3.0, 0, 0.55, "a"), ("Oh.", 4.0, 36, 0.5, "a"), film=FILMS[1], year=2001, genres=None, kind="subtitle", language="de"),
+    rows(
+        ("I see.", 3.0, 0, 0.55, "a"),
+        ("Oh.", 4.0, 36, 0.5, "a"),
+        film=FILMS[1],
+        year=2001,
+        genres=None,
+        kind="subtitle",
+        language="de",
+    ),
     rows(("Bye.", 0.0, 5, 0.3, "a"), ("Bye.", 0.5, 5, 0.3, "a"), film=FILMS[3]),
 ]
 COUNTED = {

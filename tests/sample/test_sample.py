@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from itertools import pairwise
@@ -13,8 +12,6 @@ from typing import Any
 
 import pysubs2
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sample_source import render
 from sample_source.layout import lay_out, split_sentences, wrap
@@ -81,7 +78,9 @@ def test_rendering_gives_the_packaged_files(texts: dict[Document, bytes]) -> Non
         assert contents(path.read_bytes(), name) == contents(rendered[name], name), name
 
 
-def test_rendering_gives_the_packaged_truth(films: dict[int, Screenplay], texts: dict[Document, bytes], truth: dict[str, Any]) -> None:
+def test_rendering_gives_the_packaged_truth(
+    films: dict[int, Screenplay], texts: dict[Document, bytes], truth: dict[str, Any]
+) -> None:
     """The truth file is that of the screenplays of today."""
     assert render.truth(films, texts) == truth
 
@@ -142,7 +141,9 @@ def test_latin_2_file_is_not_utf_8(films: dict[int, Screenplay], texts: dict[Doc
 
 
 @pytest.mark.parametrize("row", SUBTITLES, ids=lambda row: f"{row.number}-{row.form}")
-def test_subtitle_files_hold_every_block(row: render.Film, films: dict[int, Screenplay], texts: dict[Document, bytes]) -> None:
+def test_subtitle_files_hold_every_block(
+    row: render.Film, films: dict[int, Screenplay], texts: dict[Document, bytes]
+) -> None:
     """An independent reader finds as many subtitles as there are blocks, none with more than two lines."""
     film = films[row.number]
     text = texts[render.place(row, film)].decode(row.encoding).lstrip("\ufeff").replace("\r\n", "\n")

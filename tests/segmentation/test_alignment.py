@@ -4,14 +4,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.pipeline import split_rejects
-from edos_dataset.schema import flags, unnest
+from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.segmentation.alignment import Alignment, align, find_scripts, seam_labels
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.films import ReadFilms
 from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.scripts import read_script
 
 SPEECHES = [
@@ -57,7 +57,12 @@ def _aligned(*speeches: tuple[int, int]) -> Alignment:
             id="a cut",
         ),
         pytest.param(
-            ["With twenty-one barrels of herring.", "(thunder rolls on for quite a while)", "Herring!", "At this time of the year?"],
+            [
+                "With twenty-one barrels of herring.",
+                "(thunder rolls on for quite a while)",
+                "Herring!",
+                "At this time of the year?",
+            ],
             [3, -1, 4, 4],
             [3, -1, 4, 4],
             id="a sentence of which the script knows nothing",
@@ -148,7 +153,9 @@ def test_labels_of_seams() -> None:
         pytest.param((0, 0), (1, 1), ["Ann", "Ann & Bob"], None, 0, id="a joint name"),
     ],
 )
-def test_label(before: tuple[int, int], after: tuple[int, int], speakers: list[str], scenes: list[int] | None, label: int) -> None:
+def test_label(
+    before: tuple[int, int], after: tuple[int, int], speakers: list[str], scenes: list[int] | None, label: int
+) -> None:
     same, confidence = seam_labels(_aligned(before, after), speakers, scenes)
     assert same.tolist() == [-1, label]
     assert confidence.tolist() == pytest.approx([0, 0.9 if label >= 0 else 0])
@@ -193,7 +200,10 @@ def test_a_film_of_ten_thousand_sentences_cut_and_misheard() -> None:
     words = np.array([f"word{number}" for number in range(3_000)])
     texts = [" ".join(words[rng.zipf(1.3, rng.integers(1, 12)) % 3_000]) for _ in range(10_000)]
     speeches = [" ".join(texts[start : start + 2]) for start in range(0, len(texts), 2)]
-    film = [" ".join(word if rng.random() > 0.15 else "unheard" for word in text.split()) for text in texts[:4_000] + texts[6_000:]]
+    film = [
+        " ".join(word if rng.random() > 0.15 else "unheard" for word in text.split())
+        for text in texts[:4_000] + texts[6_000:]
+    ]
     truth = np.r_[np.arange(4_000), np.arange(6_000, 10_000)] // 2
     alignment = align(film, speeches)
     known = alignment.speech >= 0
@@ -214,12 +224,16 @@ def test_episodes_with_scripts() -> None:
         table, _ = split_rejects(stage(table))
     flat, offsets = unnest(table, "sentences")
     films = [flat.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
-    chosen, shared = find_scripts([film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in scripts])
+    chosen, shared = find_scripts(
+        [film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in scripts]
+    )
     assert shared.min() > 0.3
     sure, dashes = [], []
     for film, script in zip(films, (scripts[index] for index in chosen), strict=True):
         alignment = align(film.field("text").to_pylist(), [speech.text for speech in script])
-        same, confidence = seam_labels(alignment, [speech.speaker for speech in script], [speech.scene for speech in script])
+        same, confidence = seam_labels(
+            alignment, [speech.speaker for speech in script], [speech.scene for speech in script]
+        )
         first, last = (film.field(name).to_numpy() for name in ("first_block", "last_block"))
         parted = np.r_[False, first[1:] == last[:-1]] & flags(film.field("dash"))
         sure.append((confidence >= 0.5).mean())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edos_dataset.pipeline import count_units
+from edos_dataset.runs.pipeline import count_units
 from edos_dataset.schema import DIALOGUES, TURNS
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 
@@ -22,7 +22,8 @@ def turns_table(*documents: list[Times]) -> pa.Table:
             "source": {"kind": "opus", "path": "p", "genres": []},
             "reading": {},
             "turns": [
-                {"text": f"t{place}", "start": start, "end": end, "sentence_ids": [2 * place + 1, 2 * place + 2]} for place, (start, end) in enumerate(times)
+                {"text": f"t{place}", "start": start, "end": end, "sentence_ids": [2 * place + 1, 2 * place + 2]}
+                for place, (start, end) in enumerate(times)
             ],
         }
         for number, times in enumerate(documents)
@@ -32,7 +33,9 @@ def turns_table(*documents: list[Times]) -> pa.Table:
 
 def cut(*documents: list[Times], gap: float = 5.0) -> list[list[str]]:
     """Return the turns of each dialogue."""
-    return [[turn["text"] for turn in row] for row in SegmentDialogues(gap)(turns_table(*documents))["turns"].to_pylist()]
+    return [
+        [turn["text"] for turn in row] for row in SegmentDialogues(gap)(turns_table(*documents))["turns"].to_pylist()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +50,9 @@ def cut(*documents: list[Times], gap: float = 5.0) -> list[list[str]]:
         ([(0, 1), (None, None), (90, 91), (100, 101)], [["t0", "t1", "t2"], ["t3"]]),
     ],
 )
-def test_more_than_five_seconds_end_a_dialogue_unless_a_time_is_missing(times: list[Times], expected: list[list[str]]) -> None:
+def test_more_than_five_seconds_end_a_dialogue_unless_a_time_is_missing(
+    times: list[Times], expected: list[list[str]]
+) -> None:
     """EDOS, Section 3."""
     assert cut(times) == expected
 

@@ -5,15 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edos_dataset.pipeline import count_units
-from edos_dataset.schema import LINE, LINES, SENTENCES, nest
+from edos_dataset.arrays import nest
+from edos_dataset.runs.pipeline import count_units
+from edos_dataset.schema import LINE, LINES, SENTENCES
 from edos_dataset.segmentation.sentences import SplitSentences
 
 Block = tuple[float, float, str]
 
 
 def lines_table(*documents: list[Block], kind: str = "subtitle", language: str = "en") -> pa.Table:
-    """Make documents of (start, end, text) blocks; lines are parted by a line feed, "- " is a dash and "@NAME " a speaker."""
+    """Make documents of (start, end, text) blocks; lines are parted by a line feed, "- " is a dash and "@NAME " a
+    speaker.
+    """
     rows = []
     lengths = []
     for blocks in documents:
@@ -21,7 +24,18 @@ def lines_table(*documents: list[Block], kind: str = "subtitle", language: str =
         for number, (start, end, text) in enumerate(blocks):
             for line in text.split("\n"):
                 speaker, _, spoken = line[1:].partition(" ") if line.startswith("@") else (None, "", line)
-                rows.append((len(rows) - before + 1, spoken.removeprefix("- "), start, end, number, number, spoken.startswith("- "), speaker))
+                rows.append(
+                    (
+                        len(rows) - before + 1,
+                        spoken.removeprefix("- "),
+                        start,
+                        end,
+                        number,
+                        number,
+                        spoken.startswith("- "),
+                        speaker,
+                    )
+                )
         lengths.append(len(rows) - before)
     offsets = [sum(lengths[:stop]) for stop in range(len(lengths) + 1)]
     columns = {field.name: [row[place] for row in rows] for place, field in enumerate(LINE)}
@@ -38,7 +52,10 @@ def lines_table(*documents: list[Block], kind: str = "subtitle", language: str =
 def split(*texts: str, language: str = "en", pause: float = 0.1, max_words: int = 60) -> list[str]:
     """Return the sentences of a document with these blocks."""
     blocks = [(number * (2 + pause), number * (2 + pause) + 2, text) for number, text in enumerate(texts)]
-    return [sentence["text"] for sentence in SplitSentences(max_words)(lines_table(blocks, language=language))["sentences"].to_pylist()[0]]
+    return [
+        sentence["text"]
+        for sentence in SplitSentences(max_words)(lines_table(blocks, language=language))["sentences"].to_pylist()[0]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +126,11 @@ def test_long_sentences_end_with_their_line() -> None:
     """The guard counts the words of the sentence, not those of the ones before it."""
     assert split("One two. Three", "four five. Six", "seven eight. Nine", "ten.", max_words=4)[-1] == "Nine ten."
     assert split("one two\nthree four\nfive.", max_words=4) == ["one two three four", "five."]
-    assert split("one two three", "four five six", "seven eight.", "Nine.", max_words=6) == ["one two three four five six", "seven eight.", "Nine."]
+    assert split("one two three", "four five six", "seven eight.", "Nine.", max_words=6) == [
+        "one two three four five six",
+        "seven eight.",
+        "Nine.",
+    ]
     with pytest.raises(ValueError, match="max_words is 0"):
         SplitSentences(0)
 
@@ -121,10 +142,46 @@ def test_fields_come_from_the_first_and_the_last_line() -> None:
     assert table.schema.equals(SENTENCES)
     first, second = table["sentences"].to_pylist()
     assert first == [
-        {"id": 1, "text": "Wait here.", "start": 1.0, "end": 2.0, "first_block": 0, "last_block": 0, "dash": False, "speaker": "TOM"},
-        {"id": 2, "text": "I'll be right back.", "start": 1.0, "end": 3.5, "first_block": 0, "last_block": 1, "dash": False, "speaker": None},
-        {"id": 3, "text": "Why?", "start": 4.0, "end": 5.0, "first_block": 2, "last_block": 2, "dash": True, "speaker": None},
-        {"id": 4, "text": "Because.", "start": 4.0, "end": 5.0, "first_block": 2, "last_block": 2, "dash": True, "speaker": None},
+        {
+            "id": 1,
+            "text": "Wait here.",
+            "start": 1.0,
+            "end": 2.0,
+            "first_block": 0,
+            "last_block": 0,
+            "dash": False,
+            "speaker": "TOM",
+        },
+        {
+            "id": 2,
+            "text": "I'll be right back.",
+            "start": 1.0,
+            "end": 3.5,
+            "first_block": 0,
+            "last_block": 1,
+            "dash": False,
+            "speaker": None,
+        },
+        {
+            "id": 3,
+            "text": "Why?",
+            "start": 4.0,
+            "end": 5.0,
+            "first_block": 2,
+            "last_block": 2,
+            "dash": True,
+            "speaker": None,
+        },
+        {
+            "id": 4,
+            "text": "Because.",
+            "start": 4.0,
+            "end": 5.0,
+            "first_block": 2,
+            "last_block": 2,
+            "dash": True,
+            "speaker": None,
+        },
     ]
     assert [sentence["id"] for sentence in second] == [1, 2]
 
@@ -140,7 +197,11 @@ def test_unknown_times_are_no_pause() -> None:
     table = lines_table([(0, 1, "I never thought"), (9, 10, "that you would come.")])
     lines = table["lines"].to_pylist()
     lines[0][0]["end"] = None
-    table = table.set_column(table.column_names.index("lines"), table.schema.field("lines"), pa.array(lines, table.schema.field("lines").type))
+    table = table.set_column(
+        table.column_names.index("lines"),
+        table.schema.field("lines"),
+        pa.array(lines, table.schema.field("lines").type),
+    )
     assert len(SplitSentences()(table)["sentences"].to_pylist()[0]) == 1
 
 
@@ -152,10 +213,16 @@ def test_no_documents() -> None:
 PIECES = ["I thought", "you left.", "- No!\n- Yes.", "...and so?", "@TOM Hm. Well", "But", "Mr.", "Ray came? Then"]
 
 
-@given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), min_size=1, max_size=5), st.integers(0, 5), st.sampled_from(["opus", "subtitle"]))
+@given(
+    st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), min_size=1, max_size=5),
+    st.integers(0, 5),
+    st.sampled_from(["opus", "subtitle"]),
+)
 def test_no_word_is_lost_and_batches_do_not_matter(documents: list[list[str]], cut: int, kind: str) -> None:
     """Every document stays with all its words in order; any split of the rows gives the same table."""
-    table = lines_table(*[[(float(n), n + 0.9, text) for n, text in enumerate(texts)] for texts in documents], kind=kind)
+    table = lines_table(
+        *[[(float(n), n + 0.9, text) for n, text in enumerate(texts)] for texts in documents], kind=kind
+    )
     whole = SplitSentences()(table)
     assert count_units(whole, "files") == count_units(table, "files")
     for before, after in zip(table["lines"].to_pylist(), whole["sentences"].to_pylist(), strict=True):

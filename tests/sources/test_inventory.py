@@ -36,8 +36,22 @@ def reasons(inventory: Inventory) -> dict[str, str]:
 
 
 def test_folders_files_and_archives(tmp_path: Path) -> None:
-    make(tmp_path / "subs", "b.srt", "a/Film.en.srt", "a/Film.ass", "readme.txt", "en/2004/0012/7.xml.gz", "en/2004/12/8.xml")
-    pack(tmp_path / "subs/opus.zip", "OpenSubtitles/xml/en/2004/12/9.xml", "OpenSubtitles/LICENSE", "inner.zip", "__MACOSX/._x.srt")
+    make(
+        tmp_path / "subs",
+        "b.srt",
+        "a/Film.en.srt",
+        "a/Film.ass",
+        "readme.txt",
+        "en/2004/0012/7.xml.gz",
+        "en/2004/12/8.xml",
+    )
+    pack(
+        tmp_path / "subs/opus.zip",
+        "OpenSubtitles/xml/en/2004/12/9.xml",
+        "OpenSubtitles/LICENSE",
+        "inner.zip",
+        "__MACOSX/._x.srt",
+    )
     make(tmp_path, "single.vtt")
     inventory = find_films([tmp_path / "subs", tmp_path / "single.vtt"], "en")
     assert files(inventory) == {
@@ -47,12 +61,23 @@ def test_folders_files_and_archives(tmp_path: Path) -> None:
         "subs/b": ["subs/b.srt"],
     }
     assert inventory.films.schema == FILMS
-    assert (inventory.files, inventory.bytes) == (7, sum(file["size"] for row in inventory.films.to_pylist() for file in row["files"]))
+    assert (inventory.files, inventory.bytes) == (
+        7,
+        sum(file["size"] for row in inventory.films.to_pylist() for file in row["files"]),
+    )
     assert set(reasons(inventory).values()) == {"not_subtitles"}
     assert len(inventory.skipped) == 4
     zipped = inventory.films.to_pylist()[0]["files"][2]
-    assert (zipped["path"], zipped["member"]) == ("subs/opus.zip/OpenSubtitles/xml/en/2004/12/9.xml", "OpenSubtitles/xml/en/2004/12/9.xml")
-    assert (zipped["location"], zipped["kind"], zipped["year"], zipped["imdb_id"]) == (str(tmp_path / "subs/opus.zip"), "opus", 2004, "12")
+    assert (zipped["path"], zipped["member"]) == (
+        "subs/opus.zip/OpenSubtitles/xml/en/2004/12/9.xml",
+        "OpenSubtitles/xml/en/2004/12/9.xml",
+    )
+    assert (zipped["location"], zipped["kind"], zipped["year"], zipped["imdb_id"]) == (
+        str(tmp_path / "subs/opus.zip"),
+        "opus",
+        2004,
+        "12",
+    )
 
 
 def test_no_order_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +136,10 @@ def test_links_that_lead_to_something_new_are_followed(tmp_path: Path) -> None:
     make(tmp_path / "disk", "b/b.srt")
     make(tmp_path / "subs", "a.srt")
     (tmp_path / "subs/more").symlink_to(tmp_path / "disk")
-    assert files(find_films([tmp_path / "subs"], "en")) == {"subs/a": ["subs/a.srt"], "subs/more/b/b": ["subs/more/b/b.srt"]}
+    assert files(find_films([tmp_path / "subs"], "en")) == {
+        "subs/a": ["subs/a.srt"],
+        "subs/more/b/b": ["subs/more/b/b.srt"],
+    }
 
 
 def test_what_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +155,11 @@ def test_what_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "scandir", deny)
     inventory = find_films([tmp_path / "subs"], "en")
     assert files(inventory) == {"subs/a": ["subs/a.srt"]}
-    assert reasons(inventory) == {"subs/bad.zip": "unreadable_zip", "subs/locked": "unreadable", "subs/pipe.srt": "not_a_file"}
+    assert reasons(inventory) == {
+        "subs/bad.zip": "unreadable_zip",
+        "subs/locked": "unreadable",
+        "subs/pipe.srt": "not_a_file",
+    }
 
 
 def test_other_languages_are_skipped(tmp_path: Path) -> None:
@@ -144,8 +176,14 @@ def test_other_languages_are_skipped(tmp_path: Path) -> None:
         (lambda folder: [folder / "missing"], ["missing", "No such file"]),
         (lambda folder: [make(folder / "x", "a.txt")], ["no subtitles", "x/a.txt", ".srt", ".xml.gz", ".zip"]),
         (lambda folder: [make(folder, "x.zip") / "x.zip"], ["no subtitles", "unreadable_zip"]),
-        (lambda folder: [make(folder / "1/s", "a.srt"), make(folder / "2/s", "a.srt")], ["'s/a.srt'", "1/s/a.srt", "2/s/a.srt", "rename"]),
-        (lambda folder: [make(folder / "en", "2004/1/2.xml", "2004/1/2.xml.gz")], ["'2004/1/2'", "2.xml.gz", "leave out the copy"]),
+        (
+            lambda folder: [make(folder / "1/s", "a.srt"), make(folder / "2/s", "a.srt")],
+            ["'s/a.srt'", "1/s/a.srt", "2/s/a.srt", "rename"],
+        ),
+        (
+            lambda folder: [make(folder / "en", "2004/1/2.xml", "2004/1/2.xml.gz")],
+            ["'2004/1/2'", "2.xml.gz", "leave out the copy"],
+        ),
     ],
 )
 def test_errors_say_what_to_do(tmp_path: Path, build: Callable[[Path], list[Path]], words: list[str]) -> None:
@@ -162,4 +200,9 @@ def test_sentences_are_estimated_by_size_and_kind(tmp_path: Path) -> None:
     (tmp_path / "s/c.srt").write_bytes(b"x" * 50_000)
     estimates = estimate_sentences(find_films([tmp_path / "s"], "en").films)
     assert estimates.tolist() == pytest.approx([1000, 100_000 * 5.5 / 300, 1000, 1])
-    assert estimate_sentences(pa.table({"film": pa.array([], pa.string()), "files": pa.array([], FILMS.field("files").type)})).tolist() == []
+    assert (
+        estimate_sentences(
+            pa.table({"film": pa.array([], pa.string()), "files": pa.array([], FILMS.field("files").type)})
+        ).tolist()
+        == []
+    )

@@ -28,9 +28,17 @@ def test_suffix(path: str, parts: tuple[str, str]) -> None:
         ("/d/en/2004/0/55.xml", "2004/0/55", "p", 2004, None, "en"),
     ],
 )
-def test_opus_tree(full_path: str, document_id: str, film: str, year: int | None, imdb_id: str | None, language: str | None) -> None:
+def test_opus_tree(
+    full_path: str, document_id: str, film: str, year: int | None, imdb_id: str | None, language: str | None
+) -> None:
     named = name_file("p.xml", full_path)
-    assert (named.document_id, named.film, named.year, named.imdb_id, named.language) == (document_id, film, year, imdb_id, language)
+    assert (named.document_id, named.film, named.year, named.imdb_id, named.language) == (
+        document_id,
+        film,
+        year,
+        imdb_id,
+        language,
+    )
     assert named.kind == "opus"
 
 
@@ -58,7 +66,13 @@ def test_opus_tree(full_path: str, document_id: str, film: str, year: int | None
 )
 def test_films_of_other_files(path: str, film: str, language: str | None) -> None:
     named = name_file(path, f"/data/{path}")
-    assert (named.document_id, named.film, named.language, named.year, named.imdb_id) == (path, film, language, None, None)
+    assert (named.document_id, named.film, named.language, named.year, named.imdb_id) == (
+        path,
+        film,
+        language,
+        None,
+        None,
+    )
 
 
 def test_languages() -> None:

@@ -173,7 +173,13 @@ PLAIN_SCREENPLAY = dedent("""\
             [
                 Speech("Ann", "Somebody put the lamp out and nobody said a word.", 0, 23),
                 Speech("Ann", "Come in.", 0, 29),
-                Speech("Barnaby", "I was on the stairs when it began to rain. I want you to cut to the end. Listen: the end is what counts.", 0, 30),
+                Speech(
+                    "Barnaby",
+                    "I was on the stairs when it began to rain. I want you to cut to the end. Listen: the end is what "
+                    "counts.",
+                    0,
+                    30,
+                ),
                 Speech("Ann & Barnaby", "Good night!", 0, 37),
                 Speech("Ann", "You came.", 1, 45),
                 Speech("Barnaby", "Here I am.", 1, 46),
@@ -210,7 +216,12 @@ PLAIN_SCREENPLAY = dedent("""\
         ),
         pytest.param(
             PLAIN_SCREENPLAY,
-            [Speech("Ann", "You came.", 0, 3), Speech("Barnaby", "Here I am.", 0, 6), Speech("Ann", "Good.", 0, 11), Speech("Barnaby", "Sit down.", 1, 16)],
+            [
+                Speech("Ann", "You came.", 0, 3),
+                Speech("Barnaby", "Here I am.", 0, 6),
+                Speech("Ann", "Good.", 0, 11),
+                Speech("Barnaby", "Sit down.", 1, 16),
+            ],
             id="screenplay without indents",
         ),
     ],
@@ -239,10 +250,20 @@ def test_speeches(text: str, speeches: list[Speech]) -> None:
     ],
 )
 def test_names(written: str, speaker: str) -> None:
-    assert read_script(f"{written}: Is it far?\nCarl: Yes.\n{written}: Too far.\nCarl: Yes.")[0] == Speech(speaker, "Is it far?", 0, 1)
+    assert read_script(f"{written}: Is it far?\nCarl: Yes.\n{written}: Too far.\nCarl: Yes.")[0] == Speech(
+        speaker, "Is it far?", 0, 1
+    )
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "It rained all day.\nNobody came, and the lamp was out.", "1\n00:00:01,000 --> 00:00:02,000\nHello there.\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        "It rained all day.\nNobody came, and the lamp was out.",
+        "1\n00:00:01,000 --> 00:00:02,000\nHello there.\n",
+    ],
+)
 def test_a_text_without_speeches(text: str) -> None:
     with pytest.raises(ValueError, match=r"no speech found in \d+ lines: expected a transcript"):
         read_script(text)
@@ -259,4 +280,6 @@ def test_transcripts_of_a_show() -> None:
         assert len(names) < 40, path
         assert 1 <= speeches[-1].scene < 20, path
         assert not any(mark in speech.text for speech in speeches for mark in "[]()"), path
-        assert not any(mark in speech.text for speech in speeches for mark in ("Legal Stuff", "Airdate", "episode capsule")), path
+        assert not any(
+            mark in speech.text for speech in speeches for mark in ("Legal Stuff", "Airdate", "episode capsule")
+        ), path

@@ -22,7 +22,11 @@ def test_a_cue_without_a_name_goes_on_with_the_speaker_before():
     [
         ("1.000\nHm.\n2.000\n", [Cue(1, 2, ("Hm.",), None, named=False)], {}),
         ("# ANN\n# BOB\n1.000\nHm.\n2.000\n", [Cue(1, 2, ("Hm.",), "BOB", missed=("ANN",))], {"missed": 1}),
-        ("# ANN\n1.000\nHm.\n2.000\n1.800\n**LOL**\n2.000\nYes.\n3.000\n", [Cue(1, 2, ("Hm.",), "ANN"), Cue(2, 3, ("Yes.",), "ANN", named=False)], {}),
+        (
+            "# ANN\n1.000\nHm.\n2.000\n1.800\n**LOL**\n2.000\nYes.\n3.000\n",
+            [Cue(1, 2, ("Hm.",), "ANN"), Cue(2, 3, ("Yes.",), "ANN", named=False)],
+            {},
+        ),
         ("# ANN\n1.000\n2.000\n2.500\nYes.\n3.000\n", [Cue(2.5, 3, ("Yes.",), "ANN")], {"empty": 1}),
         ("# ANN\n2.000\nHm.\n1.000\n", [Cue(2, None, ("Hm.",), "ANN")], {"backward": 1}),
         ("# ANN\n2.000\nHm.\n", [Cue(2, None, ("Hm.",), "ANN")], {"no_end": 1}),

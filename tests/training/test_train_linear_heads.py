@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edos_dataset.labeling.heads import LinearHead
+from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labels import LABEL_IDS
 
 TRAINING = Path(__file__).parents[2] / "training"
@@ -89,7 +89,11 @@ def test_split_has_the_shares_of_every_label_and_keeps_equal_near_and_named_text
     pinned[:80] = np.arange(80) % 8 == 6
     parts = data.split(examples(texts, labels, names), vectors, pinned, RECIPE)
     for first in range(0, 80, 8):
-        assert [parts[first], parts[first + 2], parts[first + 4]] == [parts[first + 1], parts[first + 3], parts[first + 5]]
+        assert [parts[first], parts[first + 2], parts[first + 4]] == [
+            parts[first + 1],
+            parts[first + 3],
+            parts[first + 5],
+        ]
     assert (parts[pinned] == 0).all()
     for label in range(4):
         assert np.bincount(parts[label::4], minlength=3) / 100 == pytest.approx(RECIPE["shares"], abs=0.06)
@@ -123,15 +127,24 @@ def test_frequent_turns_are_labelled_once_and_weigh_what_the_recipe_says(tmp_pat
     (tmp_path / "turns.yaml").write_text("agreeable: [Yes.]\n")
     with pytest.raises(ValueError, match="unknown label 'agreeable'"):
         data.read_frequent(tmp_path / "turns.yaml")
-    shipped = [turns[0] for turns in data.read_frequent(TRAINING / "recipes" / "minilm" / "frequent_turns.yaml").dialogues]
+    shipped = [
+        turns[0] for turns in data.read_frequent(TRAINING / "recipes" / "minilm" / "frequent_turns.yaml").dialogues
+    ]
     assert len(shipped) == len(set(shipped)) > 100
 
 
 def test_a_frequent_turn_of_weight_two_counts_like_two_examples():
     generator = np.random.default_rng(0)
-    features, targets = generator.normal(size=(30, 5)).astype(np.float32), data.one_hot(generator.integers(0, 41, size=30))
+    features, targets = (
+        generator.normal(size=(30, 5)).astype(np.float32),
+        data.one_hot(generator.integers(0, 41, size=30)),
+    )
     frequent = examples(["Yes.", "No."], [32, 40]), generator.normal(size=(2, 5)).astype(np.float32)
     task = script.Task("weak", (), "", {"l2": [0.01]}, frequent, 2.0)
     weight, _ = task.fit(features, targets, {"l2": 0.01})
-    expected, _ = script.fit(np.vstack([features, frequent[1], frequent[1]]), np.vstack([targets, frequent[0].targets, frequent[0].targets]), 0.01)
+    expected, _ = script.fit(
+        np.vstack([features, frequent[1], frequent[1]]),
+        np.vstack([targets, frequent[0].targets, frequent[0].targets]),
+        0.01,
+    )
     assert np.allclose(weight, expected, atol=5e-3)

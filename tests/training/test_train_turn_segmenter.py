@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from labelled_films import flat, labelled
 
-from edos_dataset.segmentation.turn_blend import BlendScorer
-from edos_dataset.segmentation.turn_features import GROUPS
-from edos_dataset.segmentation.turn_net import NetScorer
-from edos_dataset.segmentation.turn_svm import SvmScorer
+from edos_dataset.segmentation.turns.blend import BlendScorer
+from edos_dataset.segmentation.turns.features import GROUPS
+from edos_dataset.segmentation.turns.net import NetScorer
+from edos_dataset.segmentation.turns.svm import SvmScorer
+from labelled_films import flat, labelled
 
 pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
@@ -29,9 +29,14 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 EPISODES = {"friends": 6, "frasier": 5, "friends_dashes": 6}
 FILMS = {
-    **{corpus: [f"{corpus.removesuffix('_dashes')}/s01e{number:02d}" for number in range(1, count + 1)] for corpus, count in EPISODES.items()},
+    **{
+        corpus: [f"{corpus.removesuffix('_dashes')}/s01e{number:02d}" for number in range(1, count + 1)]
+        for corpus, count in EPISODES.items()
+    },
     "dailydialog": [f"talk {number}" for number in range(5)],
-    "weak": [f"{show}/s01e{number:02d}" for show in ("friends", "frasier") for number in range(1, 7)],  # learned from, but not measured on
+    "weak": [
+        f"{show}/s01e{number:02d}" for show in ("friends", "frasier") for number in range(1, 7)
+    ],  # learned from, but not measured on
 }
 RECIPE = {
     "seed": 0,
@@ -58,7 +63,15 @@ def run(folder, *more, recipe=RECIPE):
         splits.append((name, self.corpus, train, test))
         return measured(self, name, learner, train, test, settings)
 
-    arguments = ["--data-dir", str(folder / "none"), "--recipe", str(folder / "turns.yaml"), "--cache", str(folder / "cache"), *map(str, more)]
+    arguments = [
+        "--data-dir",
+        str(folder / "none"),
+        "--recipe",
+        str(folder / "turns.yaml"),
+        "--cache",
+        str(folder / "cache"),
+        *map(str, more),
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(benches.Bench, "scores", scores)
         patch.setattr(sys, "argv", ["train_turn_segmenter.py", *arguments])
@@ -89,20 +102,35 @@ def test_nothing_is_learned_from_what_is_measured_on(trained):
             assert not set(corpus.shows[train]) & set(corpus.shows[test]), name
         assert set(np.array(corpus.table["corpus"].to_pylist())[test]) <= set(EPISODES)
     known = {name: (corpus.shows[train], corpus.shows[test]) for name, corpus, train, test in splits}
-    assert set(known["without friends"][0]) == {"frasier", "dailydialog"} and set(known["without friends"][1]) == {"friends"}
+    assert set(known["without friends"][0]) == {"frasier", "dailydialog"} and set(known["without friends"][1]) == {
+        "friends"
+    }
     assert set(known["other episodes"][0]) == {"friends", "frasier", "dailydialog"}
-    held = [key for name, corpus, _, test in splits if name == "other episodes" for key in corpus.keys[test] if key.startswith("friends ")]
+    held = [
+        key
+        for name, corpus, _, test in splits
+        if name == "other episodes"
+        for key in corpus.keys[test]
+        if key.startswith("friends ")
+    ]
     assert held and all(held.count(key) == 4 for key in held), "by two learners, in both forms of an episode"
 
 
 def test_reports_tell_of_both_splits(trained):
     folder, _ = trained
-    shows, episodes = (json.loads((folder / "report" / name / "report.json").read_text()) for name in ("unseen_shows", "unseen_episodes"))
+    shows, episodes = (
+        json.loads((folder / "report" / name / "report.json").read_text())
+        for name in ("unseen_shows", "unseen_episodes")
+    )
     assert list(shows["scorers"]) == list(episodes["scorers"]) == ["blend", "svm", "net", "rules"]
     assert shows["scorers"]["net"]["seams"] == 17 * 11
     assert shows["scorers"]["net"]["documents"] == 17 > episodes["scorers"]["net"]["documents"] > 0
     assert set(shows["sources"]["net"]) == set(EPISODES)
-    assert [row["features"] for row in shows["ablation"]] == ["all", *(f"without {group}" for group in GROUPS), "the paper's seven"]
+    assert [row["features"] for row in shows["ablation"]] == [
+        "all",
+        *(f"without {group}" for group in GROUPS),
+        "the paper's seven",
+    ]
     assert shows["ablation"][0]["accuracy_difference"] == 0
     assert [row["scorer"] for row in shows["learning_curve"]] == ["svm", "svm", "net", "net"]
     assert episodes["ablation"] == episodes["learning_curve"] == []
@@ -138,7 +166,9 @@ def test_both_together_have_a_record_too(trained):
     scorer = BlendScorer.load(folder / "weights")
     report = json.loads((folder / "report" / "unseen_episodes" / "report.json").read_text())
     assert scorer.record["metrics"]["unseen_episodes"]["all"]["accuracy"] == report["scorers"]["blend"]["accuracy"]
-    assert scorer.identity == "".join(kind.load(folder / "weights" / name).identity for name, kind in (("svm", SvmScorer), ("net", NetScorer)))
+    assert scorer.identity == "".join(
+        kind.load(folder / "weights" / name).identity for name, kind in (("svm", SvmScorer), ("net", NetScorer))
+    )
 
 
 def test_a_second_training_takes_the_scores_of_the_first(trained, monkeypatch):
@@ -151,7 +181,9 @@ def test_a_second_training_takes_the_scores_of_the_first(trained, monkeypatch):
         monkeypatch.setitem(benches.LEARNERS, name, (refuse, module))
     run(folder, "--report", folder / "again")
     for part in ("unseen_shows", "unseen_episodes"):
-        assert (folder / "again" / part / "report.json").read_bytes() == (folder / "report" / part / "report.json").read_bytes()
+        assert (folder / "again" / part / "report.json").read_bytes() == (
+            folder / "report" / part / "report.json"
+        ).read_bytes()
     other = {**RECIPE, "learners": {"net": {**RECIPE["learners"]["net"], "seed": 1}}}
     with pytest.raises(AssertionError, match="fitted again"):
         run(folder, recipe=other)
@@ -182,7 +214,7 @@ def test_scores_are_kept_until_something_is_changed(name, tmp_path, monkeypatch)
         fitted.append(table)
         return Halves()
 
-    monkeypatch.setitem(benches.LEARNERS, "net", (fit, "edos_dataset.segmentation.turn_net"))
+    monkeypatch.setitem(benches.LEARNERS, "net", (fit, "edos_dataset.segmentation.turns.net"))
     table = labelled([("mill", f"d{number}", f"f{number}") for number in range(4)], sentences=5)
     names = np.array([f"f{number}" for number in range(4)])
     train, test = np.array([True, True, False, False]), np.array([False, False, False, True])
@@ -222,7 +254,9 @@ def test_missing_data_are_explained(tmp_path, monkeypatch, capsys):
 
 
 def test_shipped_recipe_names_what_there_is():
-    recipe = yaml.safe_load((Path(script.__file__).parent / "recipes" / "turns" / "turns.yaml").read_text(encoding="utf-8"))
+    recipe = yaml.safe_load(
+        (Path(script.__file__).parent / "recipes" / "turns" / "turns.yaml").read_text(encoding="utf-8")
+    )
     assert set(recipe["test_corpora"]) <= set(recipe["corpora"]) <= set(importlib.import_module("turn_data").CORPORA)
     assert set(recipe["learners"]) <= set(benches.LEARNERS)
     benches.NetSettings(**recipe["learners"]["net"])

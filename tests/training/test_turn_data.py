@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from edos_dataset.schema import unnest
+from edos_dataset.arrays import unnest
 from edos_dataset.sources.speakers import Cue
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
@@ -63,21 +63,56 @@ def test_labels_are_about_the_speakers_on_both_sides_of_a_seam():
         ((cue(1, 2, "Hooray!", None), cue(3, 4, "Sit down.", "ANN")), ["Hooray!", "Sit down."], [-1, -1], [0, 0]),
         # a sentence that begins with one speaker and ends with another
         (
-            (cue(1, 2, "Yes.", "ANN"), cue(2.1, 3, "I thought that the", "ANN"), cue(3.1, 4, "train was late.", "BOB"), cue(5, 6, "No.", "ANN")),
+            (
+                cue(1, 2, "Yes.", "ANN"),
+                cue(2.1, 3, "I thought that the", "ANN"),
+                cue(3.1, 4, "train was late.", "BOB"),
+                cue(5, 6, "No.", "ANN"),
+            ),
             ["Yes.", "I thought that the train was late.", "No."],
             [-1, 1, 0],
             [0, 0.475, 0.475],
         ),
         # somebody in between has no cue
-        ((cue(1, 2, "Go on.", "ANN"), cue(3, 4, "Go on!", "ANN", missed=("BOB",))), ["Go on.", "Go on!"], [-1, 1], [0, 0.475]),
-        ((cue(1, 2, "Go on.", "ANN"), cue(3, 4, "Go on!", "ANN", missed=("ANN",))), ["Go on.", "Go on!"], [-1, 1], [0, 0.95]),
+        (
+            (cue(1, 2, "Go on.", "ANN"), cue(3, 4, "Go on!", "ANN", missed=("BOB",))),
+            ["Go on.", "Go on!"],
+            [-1, 1],
+            [0, 0.475],
+        ),
+        (
+            (cue(1, 2, "Go on.", "ANN"), cue(3, 4, "Go on!", "ANN", missed=("ANN",))),
+            ["Go on.", "Go on!"],
+            [-1, 1],
+            [0, 0.95],
+        ),
         # between is a cue that cleaning drops
-        ((cue(1, 2, "Go.", "ANN"), cue(3, 4, "(coughs)", "BOB"), cue(5, 6, "Go!", "ANN")), ["Go.", "Go!"], [-1, 1], [0, 0.475]),
+        (
+            (cue(1, 2, "Go.", "ANN"), cue(3, 4, "(coughs)", "BOB"), cue(5, 6, "Go!", "ANN")),
+            ["Go.", "Go!"],
+            [-1, 1],
+            [0, 0.475],
+        ),
         # the text itself names another speaker
-        ((cue(1, 2, "Go.", "ANN"), cue(3, 4, "BOB: Never.", "ANN"), cue(5, 6, "Go!", "ANN")), ["Go.", "Never.", "Go!"], [-1, 0, -1], [0, 0.9, 0]),
-        ((cue(1, 2, "Go.", "ANN"), cue(3, 4, "MRS. BELL: Never.", "MRSBELL"), cue(5, 6, "Go!", "ANN")), ["Go.", "Never.", "Go!"], [-1, 0, 0], [0, 0.95, 0.95]),
+        (
+            (cue(1, 2, "Go.", "ANN"), cue(3, 4, "BOB: Never.", "ANN"), cue(5, 6, "Go!", "ANN")),
+            ["Go.", "Never.", "Go!"],
+            [-1, 0, -1],
+            [0, 0.9, 0],
+        ),
+        (
+            (cue(1, 2, "Go.", "ANN"), cue(3, 4, "MRS. BELL: Never.", "MRSBELL"), cue(5, 6, "Go!", "ANN")),
+            ["Go.", "Never.", "Go!"],
+            [-1, 0, 0],
+            [0, 0.95, 0.95],
+        ),
         # two dashes, one speaker by the source
-        ((cue(1, 2, "- Go.\n- Never.", "ANN"), cue(3, 4, "Go!", "ANN")), ["Go.", "Never.", "Go!"], [-1, -1, 1], [0, 0, 0.95]),
+        (
+            (cue(1, 2, "- Go.\n- Never.", "ANN"), cue(3, 4, "Go!", "ANN")),
+            ["Go.", "Never.", "Go!"],
+            [-1, -1, 1],
+            [0, 0, 0.95],
+        ),
     ],
 )
 def test_what_is_odd_makes_a_label_unsure_or_unknown(cues, texts, same, sure):
@@ -107,7 +142,11 @@ def test_a_document_without_speech_is_gone_and_the_next_keeps_its_labels():
     assert same_of(table) == [-1, 1, 0, 0, 1]
 
 
-SPLIT = (cue(1, 2.25, "Ready? I am.", "ANN"), cue(2.25, 3.501, "Me too. Let's go.", "BOB"), cue(3.6, 4, "At last.", "BOB", named=False))
+SPLIT = (
+    cue(1, 2.25, "Ready? I am.", "ANN"),
+    cue(2.25, 3.501, "Me too. Let's go.", "BOB"),
+    cue(3.6, 4, "At last.", "BOB", named=False),
+)
 
 
 def test_even_splits_become_blocks_with_dashes_and_keep_their_labels():
@@ -121,7 +160,12 @@ def test_even_splits_become_blocks_with_dashes_and_keep_their_labels():
 
 
 def test_labels_of_a_block_hold_if_cleaning_drops_one_of_its_lines():
-    cues = (cue(1, 2, "(laughs)", "ANN"), cue(2, 3, "Stop it.", "BOB"), cue(3.2, 4, "No.", "BOB"), cue(4.2, 5, "Please.", "ANN"))
+    cues = (
+        cue(1, 2, "(laughs)", "ANN"),
+        cue(2, 3, "Stop it.", "BOB"),
+        cue(3.2, 4, "No.", "BOB"),
+        cue(4.2, 5, "Please.", "ANN"),
+    )
     table = labelled(*cues, dashes=True)
     assert texts_of(table) == ["Stop it.", "No.", "Please."]
     assert same_of(table) == [-1, 1, 0]
@@ -129,14 +173,27 @@ def test_labels_of_a_block_hold_if_cleaning_drops_one_of_its_lines():
 
 @pytest.mark.parametrize(
     ("one", "other", "even"),
-    [((1, 2), (2, 3), True), ((1, 2), (2, 3.001), True), ((1, 2), (2, 3.002), False), ((1, 2), (2.001, 3.001), False), ((1, None), (2, 3), False)],
+    [
+        ((1, 2), (2, 3), True),
+        ((1, 2), (2, 3.001), True),
+        ((1, 2), (2, 3.002), False),
+        ((1, 2), (2.001, 3.001), False),
+        ((1, None), (2, 3), False),
+    ],
 )
 def test_halves_of_a_block_touch_and_last_equally_long(one, other, even):
     assert blocks.is_even_split(cue(*one, "Hm.", None), cue(*other, "Hm.", None)) is even
 
 
 def test_two_halves_by_one_speaker_are_new_turns_of_somebody_unknown():
-    cues = blocks.doubt_halves([cue(1, 2, "Tea?", "ANN"), cue(2, 3, "No.", "ANN", named=False), cue(4, 5, "Why?", "ANN", named=False), cue(6, 7, "Oh.", "BOB")])
+    cues = blocks.doubt_halves(
+        [
+            cue(1, 2, "Tea?", "ANN"),
+            cue(2, 3, "No.", "ANN", named=False),
+            cue(4, 5, "Why?", "ANN", named=False),
+            cue(6, 7, "Oh.", "BOB"),
+        ]
+    )
     assert [one.speaker for one in cues] == ["ANN", None, None, "BOB"]
     table = labelled(*cues)
     assert same_of(table) == [-1, 0, -1, -1]
@@ -169,20 +226,36 @@ def test_sitcoms_are_read_by_show_and_episode(tmp_path):
     assert table["film"].to_pylist() == ["friends/s02e07", "friends/s02e08"]
     assert texts_of(table)[:3] == ["Coffee?", "Tea, please.", "Finé."]
     assert same_of(table) == [-1, 0, 1, -1, 0, 0]
-    assert unnest(sources.read_sitcom(tmp_path, "friends", dashes=True), "sentences")[0].field("dash").to_pylist() == [True, True, False] * 2
+    assert (
+        unnest(sources.read_sitcom(tmp_path, "friends", dashes=True), "sentences")[0].field("dash").to_pylist()
+        == [True, True, False] * 2
+    )
 
 
 WORDS = [
-    f"{verb} the {colour} {thing} before breakfast" for verb in ("Paint", "Hide", "Sell") for colour in ("red", "blue", "old") for thing in ("boat", "hat")
+    f"{verb} the {colour} {thing} before breakfast"
+    for verb in ("Paint", "Hide", "Sell")
+    for colour in ("red", "blue", "old")
+    for thing in ("boat", "hat")
 ]
 
 
 def test_subtitles_take_the_script_whose_words_they_have_and_its_labels(tmp_path):
     speakers = ["Carla", "Dora"] * 9
-    other = "\n".join(f"{name}: Nobody dances with {word} on Sundays." for name, word in zip(speakers, "abcdefghijklmnopqr", strict=True))
+    other = "\n".join(
+        f"{name}: Nobody dances with {word} on Sundays."
+        for name, word in zip(speakers, "abcdefghijklmnopqr", strict=True)
+    )
     write(tmp_path / "frasier" / "scripts" / "0101.txt", other)
-    write(tmp_path / "frasier" / "scripts" / "0102.txt", "\n".join(f"{name}: {text}." for name, text in zip(speakers, WORDS, strict=True)))
-    blocks_ = [f"{n + 1}\n00:00:{2 * n + 10:02d},000 --> 00:00:{2 * n + 12:02d},000\n- {WORDS[2 * n]}.\n- {WORDS[2 * n + 1]}.\n" for n in range(9)]
+    write(
+        tmp_path / "frasier" / "scripts" / "0102.txt",
+        "\n".join(f"{name}: {text}." for name, text in zip(speakers, WORDS, strict=True)),
+    )
+    blocks_ = [
+        f"{n + 1}\n00:00:{2 * n + 10:02d},000 --> 00:00:{2 * n + 12:02d},000\n- {WORDS[2 * n]}.\n- "
+        f"{WORDS[2 * n + 1]}.\n"
+        for n in range(9)
+    ]
     for number in (1, 5):  # two copies, neither of the right number
         write(tmp_path / "frasier" / "subtitles" / "01" / f"Episode_{number}.srt", "\n".join(blocks_))
     for plain in (False, True):
@@ -191,13 +264,24 @@ def test_subtitles_take_the_script_whose_words_they_have_and_its_labels(tmp_path
         assert set(same_of(table)[1:]) == {0}
         flat, _ = unnest(table, "sentences")
         assert any(flat.field("dash").to_pylist()) is not plain
-        assert flat.field("first_block").to_pylist() == ([n for n in range(18)] if plain else [n // 2 for n in range(18)])
+        assert flat.field("first_block").to_pylist() == (
+            [n for n in range(18)] if plain else [n // 2 for n in range(18)]
+        )
 
 
 def test_meld_is_cues_of_dialogues_with_unknown_seams_where_an_utterance_is_missing(tmp_path):
     head = "Sr No.,Utterance,Speaker,Emotion,Sentiment,Dialogue_ID,Utterance_ID,Season,Episode,StartTime,EndTime\n"
-    rows = [("It’s late.", "Ann", 0, 0), ("Is it?", "Bob", 0, 1), ("Yes.", "Bob", 0, 3), ("Quite.", "Bob", 0, 4), ("Well.", "All", 1, 0)]
-    body = "".join(f'{n},"{text}",{name},x,x,{talk},{place},3,5,"00:00:1{n},500","00:00:1{n},900"\n' for n, (text, name, talk, place) in enumerate(rows))
+    rows = [
+        ("It’s late.", "Ann", 0, 0),
+        ("Is it?", "Bob", 0, 1),
+        ("Yes.", "Bob", 0, 3),
+        ("Quite.", "Bob", 0, 4),
+        ("Well.", "All", 1, 0),
+    ]
+    body = "".join(
+        f'{n},"{text}",{name},x,x,{talk},{place},3,5,"00:00:1{n},500","00:00:1{n},900"\n'
+        for n, (text, name, talk, place) in enumerate(rows)
+    )
     write(tmp_path / "meld" / "train_sent_emo.csv", head + body)
     table = dialogues.read_meld(tmp_path)
     assert table["document_id"].to_pylist() == ["meld/train/0", "meld/train/1"]
@@ -207,7 +291,10 @@ def test_meld_is_cues_of_dialogues_with_unknown_seams_where_an_utterance_is_miss
 
 
 def test_dialogues_without_subtitles_have_neither_times_nor_blocks(tmp_path):
-    write(tmp_path / "dailydialog" / "valid.json", '{"dialogue": [{"text": "I\' m here . So what"}, {"text": "and you ?"}, {"text": "Never mind ."}]}\n')
+    write(
+        tmp_path / "dailydialog" / "valid.json",
+        '{"dialogue": [{"text": "I\' m here . So what"}, {"text": "and you ?"}, {"text": "Never mind ."}]}\n',
+    )
     table = dialogues.read_dailydialog(tmp_path)
     flat, _ = unnest(table, "sentences")
     assert flat.field("text").to_pylist() == ["I'm here.", "So what", "and you?", "Never mind."]
@@ -217,7 +304,12 @@ def test_dialogues_without_subtitles_have_neither_times_nor_blocks(tmp_path):
 
 
 def test_conversations_are_turns_without_their_situation(tmp_path):
-    rows = ["Dialog_ID,Type,Actor,Text", "c1,situation,none,I lost it", 'c1,utterance,speaker,"I lost it. Oh, well"', "c1,utterance,listener,Lost what?"]
+    rows = [
+        "Dialog_ID,Type,Actor,Text",
+        "c1,situation,none,I lost it",
+        'c1,utterance,speaker,"I lost it. Oh, well"',
+        "c1,utterance,listener,Lost what?",
+    ]
     write(tmp_path / "empathetic_dialogues" / "unannotated" / "sad.csv", "\r\n".join(rows) + "\r\n")
     table = dialogues.read_empathetic_dialogues(tmp_path)
     assert texts_of(table) == ["I lost it.", "Oh, well", "Lost what?"]
@@ -268,7 +360,10 @@ def test_corpora_are_made_once_and_kept(tmp_path, monkeypatch):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "message"), [("klingon", "no corpus is named 'klingon'"), ("friends", "no document of the corpus 'friends'")])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("klingon", "no corpus is named 'klingon'"), ("friends", "no document of the corpus 'friends'")],
+)
 def test_what_is_not_there_is_told(tmp_path, name, message):
     with pytest.raises(ValueError, match=message):
         data.load_corpora(tmp_path, [name], tmp_path / "cache")
@@ -276,7 +371,10 @@ def test_what_is_not_there_is_told(tmp_path, name, message):
 
 
 @pytest.mark.skipif("EDOS_DATA_DIR" not in os.environ, reason="needs the real data")
-@pytest.mark.parametrize(("corpus", "documents", "new_turn"), [("meld", 1000, (0.45, 0.6)), ("dailydialog", 900, (0.5, 0.65)), ("weak", 90, (0.6, 0.9))])
+@pytest.mark.parametrize(
+    ("corpus", "documents", "new_turn"),
+    [("meld", 1000, (0.45, 0.6)), ("dailydialog", 900, (0.5, 0.65)), ("weak", 90, (0.6, 0.9))],
+)
 def test_real_corpora_are_labelled_for_the_most_part(tmp_path, corpus, documents, new_turn):
     table = data.load_corpora(Path(os.environ["EDOS_DATA_DIR"]), [corpus], tmp_path)
     figures = data.count_labels(table)

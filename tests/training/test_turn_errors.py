@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.schema import LINE, SENTENCES, nest
+from edos_dataset.arrays import nest
+from edos_dataset.schema import LINE, SENTENCES
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
 errors = importlib.import_module("turn_errors")
@@ -15,7 +16,9 @@ seams_module = importlib.import_module("turn_seams")
 
 
 def seams(same):
-    return seams_module.Seams(np.array(same, np.int8), np.zeros(len(same), np.int64), np.full(len(same), 0.75, np.float32))
+    return seams_module.Seams(
+        np.array(same, np.int8), np.zeros(len(same), np.int64), np.full(len(same), 0.75, np.float32)
+    )
 
 
 def scores(*values):
@@ -24,17 +27,36 @@ def scores(*values):
 
 @pytest.fixture
 def documents(tmp_path):
-    """Return a file with two documents: labels say that every fourth sentence begins a turn, and nothing in the text says so."""
+    """Return a file with two documents: labels say that every fourth sentence begins a turn, and nothing in the text
+    says so.
+    """
     tables = []
     for name, length in (("mill", 9), ("harbour", 6)):
-        columns = {"id": range(1, length + 1), "text": [f"{name} sentence {number}." for number in range(1, length + 1)], "dash": [False] * length}
-        columns |= {"start": [None, *np.arange(1.0, length)], "end": np.arange(0.5, length), "speaker": [None] * (length - 1) + ["MILLER"]}
+        columns = {
+            "id": range(1, length + 1),
+            "text": [f"{name} sentence {number}." for number in range(1, length + 1)],
+            "dash": [False] * length,
+        }
+        columns |= {
+            "start": [None, *np.arange(1.0, length)],
+            "end": np.arange(0.5, length),
+            "speaker": [None] * (length - 1) + ["MILLER"],
+        }
         columns |= {"first_block": range(length), "last_block": [number + (number == 2) for number in range(length)]}
         facts = {"document_id": name, "film": name, "language": "en", "source": {"kind": "subtitle"}}
-        table = pa.table({**{field.name: pa.array([facts.get(field.name)], field.type) for field in SENTENCES}, "sentences": nest([0, length], LINE, columns)})
+        table = pa.table(
+            {
+                **{field.name: pa.array([facts.get(field.name)], field.type) for field in SENTENCES},
+                "sentences": nest([0, length], LINE, columns),
+            }
+        )
         same = [-1, *(int(number % 4 != 0) for number in range(1, length))]
         table = table.append_column("same_turn", pa.array([same], pa.list_(pa.int8())))
-        tables.append(table.append_column("label_confidence", pa.array([[0.75] * length], pa.list_(pa.float32()))).append_column("corpus", pa.array([name])))
+        tables.append(
+            table.append_column("label_confidence", pa.array([[0.75] * length], pa.list_(pa.float32()))).append_column(
+                "corpus", pa.array([name])
+            )
+        )
     path = tmp_path / "labelled.parquet"
     pq.write_table(pa.concat_tables(tables), path)
     return path
@@ -67,11 +89,25 @@ def test_an_error_is_shown_with_what_surrounds_it_in_its_document(documents):
 
 def test_errors_go_out_and_their_classes_come_back(documents, tmp_path, monkeypatch, capsys):
     out = tmp_path / "errors"
-    arguments = ["turn_errors.py", "show", "--scorer", "rules", "--threshold", "0", "--count", "5", "--out", str(out), str(documents)]
+    arguments = [
+        "turn_errors.py",
+        "show",
+        "--scorer",
+        "rules",
+        "--threshold",
+        "0",
+        "--count",
+        "5",
+        "--out",
+        str(out),
+        str(documents),
+    ]
     monkeypatch.setattr(sys, "argv", arguments)
     errors.main()
     text = (out / "errors.txt").read_text()
-    assert [number in text for number in ("#1  ", "#2  ", "#3  ", "#4  ")] == [True, True, True, False], "nothing parts: three new turns were missed"
+    assert [number in text for number in ("#1  ", "#2  ", "#3  ", "#4  ")] == [True, True, True, False], (
+        "nothing parts: three new turns were missed"
+    )
     sheet = out / "errors.tsv"
     assert errors.read_classes(sheet) == {}
     with pytest.raises(ValueError, match="may hold classes that somebody wrote"):
@@ -82,7 +118,9 @@ def test_errors_go_out_and_their_classes_come_back(documents, tmp_path, monkeypa
     errors.main()
     assert '"errors": 2' in capsys.readouterr().out
     sheet.write_text("index\tclass\tnote\n1\tlabel\t\n2\tscript\t\n")
-    with pytest.raises(ValueError, match="line 3: expected a number and one of model, label, ambiguous, got '2' and 'script'"):
+    with pytest.raises(
+        ValueError, match="line 3: expected a number and one of model, label, ambiguous, got '2' and 'script'"
+    ):
         errors.read_classes(sheet)
 
 

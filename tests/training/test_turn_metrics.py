@@ -16,7 +16,11 @@ seams_module = importlib.import_module("turn_seams")
 
 
 def seams(same, group=None):
-    return seams_module.Seams(np.array(same, np.int8), np.array(group if group is not None else [0] * len(same)), np.ones(len(same), np.float32))
+    return seams_module.Seams(
+        np.array(same, np.int8),
+        np.array(group if group is not None else [0] * len(same)),
+        np.ones(len(same), np.float32),
+    )
 
 
 def scores(*values):
@@ -33,14 +37,19 @@ def noisy(documents=30, length=40, seed=1):
 
 
 def test_values_at_a_threshold_are_of_the_class_new_turn():
-    found = metrics.measure(seams([-1, 0, 0, 0, 1, 1, 1, 1, -1]), scores(np.nan, 0.1, 0.2, 0.6, 0.4, 0.5, 0.8, 0.9, 0.3))
+    found = metrics.measure(
+        seams([-1, 0, 0, 0, 1, 1, 1, 1, -1]), scores(np.nan, 0.1, 0.2, 0.6, 0.4, 0.5, 0.8, 0.9, 0.3)
+    )
     assert (found["seams"], found["documents"], found["accuracy"]) == (7, 1, round(5 / 7, 4))
     assert found["precision"] == found["recall"] == found["f1"] == round(2 / 3, 4), "0.5 is not below the threshold"
     assert found["roc_auc"] == round(10 / 12, 4)
     assert found["average_precision"] == round((1 + 1 + 3 / 5) / 3, 4)
     assert found["log_loss"] == pytest.approx(-np.log([0.9, 0.8, 0.4, 0.4, 0.5, 0.8, 0.9]).mean(), abs=1e-4)
     assert found["brier"] == pytest.approx(np.square([0.1, 0.2, 0.6, 0.6, 0.5, 0.2, 0.1]).mean(), abs=1e-4)
-    assert found["baselines"] == {"new_turn_everywhere": {"accuracy": 0.4286, "f1": 0.6}, "majority_class": {"accuracy": 0.5714, "f1": 0.0}}
+    assert found["baselines"] == {
+        "new_turn_everywhere": {"accuracy": 0.4286, "f1": 0.6},
+        "majority_class": {"accuracy": 0.5714, "f1": 0.0},
+    }
     assert found["accuracy_interval"] == [None, None], "one document says nothing about others"
 
 
@@ -72,7 +81,9 @@ def test_true_probabilities_are_calibrated_and_others_are_not():
 
 
 def test_intervals_know_that_documents_differ():
-    """Seams of one document fail together: the interval is as wide as for the few documents, not as for the many seams."""
+    """Seams of one document fail together: the interval is as wide as for the few documents, not
+    as for the many seams.
+    """
     group = np.repeat(np.arange(20), 100)
     wrong = np.isin(group, [3, 8, 13, 18])
     same = np.tile([0, 1], 1000)
@@ -117,7 +128,12 @@ def test_comparison_is_paired():
 )
 def test_turns_that_are_mixed_and_runs_that_are_cut(same, score, mixed, cut, length):
     (found,) = metrics.turn_shares(seams(same), scores(*score), [0.5])
-    assert found == {"threshold": 0.5, "mixed_turns": round(mixed, 4), "cut_runs": round(cut, 4), "sentences_per_turn": round(length, 4)}
+    assert found == {
+        "threshold": 0.5,
+        "mixed_turns": round(mixed, 4),
+        "cut_runs": round(cut, 4),
+        "sentences_per_turn": round(length, 4),
+    }
 
 
 def test_turns_end_with_their_document_even_where_its_first_seam_was_dropped():
@@ -126,7 +142,9 @@ def test_turns_end_with_their_document_even_where_its_first_seam_was_dropped():
 
 
 def test_accuracy_by_confidence_of_the_label():
-    known = seams_module.Seams(np.array([0, 1, 1, 0, -1], np.int8), np.zeros(5, np.int64), scores(0.2, 0.85, 0.95, 1, 1))
+    known = seams_module.Seams(
+        np.array([0, 1, 1, 0, -1], np.int8), np.zeros(5, np.int64), scores(0.2, 0.85, 0.95, 1, 1)
+    )
     assert metrics.by_confidence(known, scores(0.9, 0.9, 0.9, 0.9, 0.9)) == [
         {"from": 0, "to": 0.5, "seams": 1, "accuracy": 0},
         {"from": 0.8, "to": 0.9, "seams": 1, "accuracy": 1},
@@ -160,7 +178,9 @@ def labelled(same, confidence):
 
     table = pa.table({field.name: pa.array([column(field)] * len(same), field.type) for field in SENTENCES})
     table = table.append_column("same_turn", pa.array(same, pa.list_(pa.int8())))
-    return table.append_column("label_confidence", pa.array(confidence, pa.list_(pa.float32()))).append_column("corpus", pa.array(["c"] * len(same)))
+    return table.append_column("label_confidence", pa.array(confidence, pa.list_(pa.float32()))).append_column(
+        "corpus", pa.array(["c"] * len(same))
+    )
 
 
 def test_labelled_documents_are_read_in_order(tmp_path):

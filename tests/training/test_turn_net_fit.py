@@ -9,16 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from labelled_films import flat, labelled
 
-from edos_dataset.segmentation.turn_evidence import UNKNOWN, read
-from edos_dataset.segmentation.turn_net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
-from edos_dataset.segmentation.turn_tokens import text_hash
+from edos_dataset.segmentation.turns.evidence import UNKNOWN, read
+from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
+from edos_dataset.segmentation.turns.tokens import text_hash
+from labelled_films import flat, labelled
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
 training = importlib.import_module("turn_net_fit")
 
-SMALL = training.NetSettings(embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2)
+SMALL = training.NetSettings(
+    embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2
+)
 FEW = replace(SMALL, epochs=2)
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -38,11 +40,17 @@ def with_labels(table, values):
 
 
 def odd_documents():
-    """Return documents of all lengths, with sentences of no and of many words, blocks of two, times that are not known."""
+    """Return documents of all lengths, with sentences of no and of many words, blocks of two,
+    times that are not known.
+    """
     rows = labelled(films(8), sentences=9).to_pylist()
     for number, row in enumerate(rows):
         row["sentences"] = row["sentences"][: number + 1]
-    for line, text in zip(rows[5]["sentences"], ["", "Oh.", "", "", "Rivers and boats and stones, and Anna: and all the rest of it?", "But..."], strict=True):
+    for line, text in zip(
+        rows[5]["sentences"],
+        ["", "Oh.", "", "", "Rivers and boats and stones, and Anna: and all the rest of it?", "But..."],
+        strict=True,
+    ):
         line |= {"text": text, "first_block": 0, "last_block": 0, "dash": True}
     for line in rows[7]["sentences"]:
         line |= {"start": None, "end": None, "first_block": None, "last_block": None}
@@ -90,7 +98,11 @@ def test_rounding_is_to_8_and_16_bits():
     net, vocabulary = random_network(odd_documents())
     weights = training.export(net, vocabulary).weights
     words = net.words.weight.detach().numpy()
-    assert (weights["words"].dtype, weights["evidence"].dtype, weights["first.weight"].dtype) == (np.int8, np.float16, np.float16)
+    assert (weights["words"].dtype, weights["evidence"].dtype, weights["first.weight"].dtype) == (
+        np.int8,
+        np.float16,
+        np.float16,
+    )
     assert np.abs(weights["words"]).max(axis=0).tolist() == [127] * SMALL.embedding
     assert (np.abs(weights["words"] * weights["words_scale"] - words) <= weights["words_scale"] / 2 * 1.001).all()
     assert not weights["words"][0].any()
@@ -123,7 +135,10 @@ def test_seams_that_are_not_chosen_or_not_labelled_teach_nothing():
     chosen = np.random.default_rng(0).random(len(labels)) < 0.7
     spoilt = with_labels(table, np.where(chosen, labels, 1 - np.abs(labels)))
     unknown = with_labels(table, np.where(chosen, labels, -1))
-    identities = {training.fit_net(spoilt, chosen, FEW).identity, training.fit_net(unknown, everything(table), FEW).identity}
+    identities = {
+        training.fit_net(spoilt, chosen, FEW).identity,
+        training.fit_net(unknown, everything(table), FEW).identity,
+    }
     assert identities == {training.fit_net(table, chosen, FEW).identity}
     assert training.fit_net(table, everything(table), FEW).identity not in identities
 
@@ -168,7 +183,9 @@ def test_hidden_evidence_is_unknown():
         assert found.words is inputs.words
         kinds.add(frozenset(groups[hidden]))
     assert kinds == {frozenset({"block"}), frozenset({"timing", "density"})}
-    assert not (inputs.evidence[:, groups != "dash"] == unknown[groups != "dash"]).all(axis=0).any(), "what was given is as it was"
+    assert not (inputs.evidence[:, groups != "dash"] == unknown[groups != "dash"]).all(axis=0).any(), (
+        "what was given is as it was"
+    )
     assert sum(training._hide(inputs, 0.1, rng) is not inputs for _ in range(1000)) == pytest.approx(100, abs=40)
 
 
@@ -191,7 +208,12 @@ def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
     passes = [training._pass(forms, replace(SMALL, share={"harbour": 0.25}), rng) for _ in range(60)]
     for rows in passes:
         mill = [row for row in rows if row < 8]
-        assert sorted(number for row in mill for number, same in enumerate(forms["mill"]) if row in same) == [0, 1, 2, 3]
+        assert sorted(number for row in mill for number, same in enumerate(forms["mill"]) if row in same) == [
+            0,
+            1,
+            2,
+            3,
+        ]
         assert len(rows) == len(set(rows)) == 4 + 5
     assert {row for rows in passes for row in rows} == set(range(28)), "in time every form has its turn"
     assert passes[0] != sorted(passes[0])
@@ -200,7 +222,10 @@ def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
 def test_batches_hold_whole_documents_and_all_of_them():
     examples = [training.Example(None, np.full(size, row), None) for row, size in enumerate([5, 0, 30, 12, 1, 9, 40])]
     rows = [6, 2, 0, 1, 3, 5, 4]
-    batches = [[int(example.label[0]) if len(example.label) else 1 for example in batch] for batch in training._batches(rows, examples, 25)]
+    batches = [
+        [int(example.label[0]) if len(example.label) else 1 for example in batch]
+        for batch in training._batches(rows, examples, 25)
+    ]
     assert [row for batch in batches for row in batch] == rows
     assert all(sum(len(examples[row].label) for row in batch[1:]) < 25 for batch in batches)
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.schema import LINE, SENTENCES, nest
+from edos_dataset.arrays import nest
+from edos_dataset.schema import LINE, SENTENCES
 
 pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
@@ -23,12 +24,25 @@ def document(name, corpus, sentences):
     """Return a labelled document from (text, dash, label)."""
     texts, dashes, labels = zip(*sentences, strict=True)
     count = len(texts)
-    columns = {"id": range(1, count + 1), "text": texts, "start": np.arange(count) * 2.0, "end": np.arange(count) * 2.0 + 1.5, "dash": dashes}
+    columns = {
+        "id": range(1, count + 1),
+        "text": texts,
+        "start": np.arange(count) * 2.0,
+        "end": np.arange(count) * 2.0 + 1.5,
+        "dash": dashes,
+    }
     columns |= {"first_block": range(count), "last_block": range(count), "speaker": [None] * count}
     facts = {"document_id": name, "film": name, "language": "en", "source": {"kind": "subtitle"}}
-    table = pa.table({**{field.name: pa.array([facts.get(field.name)], field.type) for field in SENTENCES}, "sentences": nest([0, count], LINE, columns)})
+    table = pa.table(
+        {
+            **{field.name: pa.array([facts.get(field.name)], field.type) for field in SENTENCES},
+            "sentences": nest([0, count], LINE, columns),
+        }
+    )
     table = table.append_column("same_turn", pa.array([labels], pa.list_(pa.int8())))
-    return table.append_column("label_confidence", pa.array([[1.0] * count], pa.list_(pa.float32()))).append_column("corpus", pa.array([corpus]))
+    return table.append_column("label_confidence", pa.array([[1.0] * count], pa.list_(pa.float32()))).append_column(
+        "corpus", pa.array([corpus])
+    )
 
 
 @pytest.fixture
@@ -53,8 +67,13 @@ def results(**parts):
     seams = seams_module.Seams(same, np.repeat(np.arange(8), 50), np.ones(400, np.float32))
     good, poor = (np.clip(same + generator.normal(0, spread, 400), 0, 1).astype(np.float32) for spread in (0.4, 0.9))
     rows = [metrics.ablation_row(name, seams, score, good) for name, score in (("all", good), ("without words", poor))]
-    curve = [{"scorer": "good", "seams": size, **metrics.measure(seams, score)} for size, score in ((100, poor), (1000, good))]
-    return report.Results("Trial", {"seed": 1}, {"good": metrics.measure(seams, good)}, ablation=rows, learning_curve=curve, **parts)
+    curve = [
+        {"scorer": "good", "seams": size, **metrics.measure(seams, score)}
+        for size, score in ((100, poor), (1000, good))
+    ]
+    return report.Results(
+        "Trial", {"seed": 1}, {"good": metrics.measure(seams, good)}, ablation=rows, learning_curve=curve, **parts
+    )
 
 
 def test_report_holds_numbers_tables_and_pictures(tmp_path):
@@ -65,7 +84,10 @@ def test_report_holds_numbers_tables_and_pictures(tmp_path):
     assert json.loads(files[0].read_text())["ablation"][1]["features"] == "without words"
     text = files[1].read_text()
     whole, without = found.ablation
-    assert f"| without words | {100 * without['accuracy']:.1f} | {100 * (without['accuracy'] - whole['accuracy']):.1f} |" in text
+    assert (
+        f"| without words | {100 * without['accuracy']:.1f} | {100 * (without['accuracy'] - whole['accuracy']):.1f} |"
+        in text
+    )
     assert all(f"]({name})" in text for name in PICTURES)
     assert "## Sources" not in text, "an empty part is left out"
 
@@ -85,7 +107,9 @@ def test_tables_are_well_formed():
 
 
 def test_scorers_of_the_package_are_measured_on_every_corpus(documents, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["turn_report.py", "--scorer", "rules", "--out", str(tmp_path / "out"), *map(str, documents)])
+    monkeypatch.setattr(
+        sys, "argv", ["turn_report.py", "--scorer", "rules", "--out", str(tmp_path / "out"), *map(str, documents)]
+    )
     report.main()
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert list(found["sources"]["rules"]) == ["mill", "harbour"]
@@ -103,5 +127,10 @@ def test_first_scorer_is_compared_with_the_others(documents):
     with pytest.raises(ValueError, match="none of the 15 seams has a label"):
         report.assess("t", table, scores, {"right": 0.5, "wrong": 0.5}, least=1.01)
     (row,) = found.comparisons
-    assert (row["first"], row["second"], row["accuracy_difference"], row["only_first_right"]) == ("right", "wrong", 1, 12)
+    assert (row["first"], row["second"], row["accuracy_difference"], row["only_first_right"]) == (
+        "right",
+        "wrong",
+        1,
+        12,
+    )
     assert "| right | wrong | 100.0 | [100.0, 100.0] |" in report.render(found, {})

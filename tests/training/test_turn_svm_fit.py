@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.schema import SENTENCES
-from edos_dataset.segmentation.turn_evidence import read
-from edos_dataset.segmentation.turn_features import FeatureSettings, read_seams
+from edos_dataset.segmentation.turns.evidence import read
+from edos_dataset.segmentation.turns.features import FeatureSettings, read_seams
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
 training = importlib.import_module("turn_svm_fit")
@@ -27,11 +27,27 @@ def labelled(films=30, sentences=40, seed=0):
         words = generator.choice(["boat", "river", "stone", "cloud"], sentences)
         goes_on = [-1] + [int(before == mark) for before, mark in zip(marks, marks[1:], strict=False)]
         lines = [
-            {"id": number, "text": f"The {word}{mark}", "start": 2.0 * number, "end": 2.0 * number + 1.9, "first_block": number, "last_block": number}
+            {
+                "id": number,
+                "text": f"The {word}{mark}",
+                "start": 2.0 * number,
+                "end": 2.0 * number + 1.9,
+                "first_block": number,
+                "last_block": number,
+            }
             for number, (word, mark) in enumerate(zip(words, marks, strict=True))
         ]
         source = {"kind": "subtitle", "path": "p", "genres": [["Drama"], ["Comedy"]][film % 2]}
-        rows.append({"document_id": f"d{film}", "film": f"f{film}", "language": "en", "source": source, "reading": {}, "sentences": lines})
+        rows.append(
+            {
+                "document_id": f"d{film}",
+                "film": f"f{film}",
+                "language": "en",
+                "source": source,
+                "reading": {},
+                "sentences": lines,
+            }
+        )
         labels.append(goes_on)
     table = pa.Table.from_pylist(rows, schema=SENTENCES)
     table = table.append_column("same_turn", pa.array(labels, pa.list_(pa.int8())))
@@ -61,7 +77,9 @@ def test_without_products_it_cannot():
     groups = ("ngrams", "punctuation")
     accuracies = []
     for chosen in (groups, (*groups, "quadratic")):
-        scores = training.fit_svm(table, everything(table), training.FitSettings(features=FeatureSettings(chosen, 12), rate=2e-3, epochs=6)).same_turn(unseen)
+        scores = training.fit_svm(
+            table, everything(table), training.FitSettings(features=FeatureSettings(chosen, 12), rate=2e-3, epochs=6)
+        ).same_turn(unseen)
         labels = flat(unseen, "same_turn")
         accuracies.append(((scores >= 0.5) == (labels == 1))[labels >= 0].mean())
     assert accuracies[0] < 0.8 < 0.97 < accuracies[1]
@@ -79,9 +97,15 @@ def test_seams_that_are_not_chosen_or_not_labelled_teach_nothing():
     chosen = np.random.default_rng(0).random(len(labels)) < 0.7
     spoilt = np.where(chosen, labels, 1 - np.abs(labels)).astype(np.int8)
     unknown = np.where(chosen, labels, -1).astype(np.int8)
-    lists = [pa.ListArray.from_arrays(table["same_turn"].combine_chunks().offsets, pa.array(values)) for values in (spoilt, unknown)]
+    lists = [
+        pa.ListArray.from_arrays(table["same_turn"].combine_chunks().offsets, pa.array(values))
+        for values in (spoilt, unknown)
+    ]
     tables = [table.set_column(table.schema.get_field_index("same_turn"), "same_turn", column) for column in lists]
-    identities = {training.fit_svm(tables[0], chosen, SMALL).identity, training.fit_svm(tables[1], everything(table), SMALL).identity}
+    identities = {
+        training.fit_svm(tables[0], chosen, SMALL).identity,
+        training.fit_svm(tables[1], everything(table), SMALL).identity,
+    }
     assert identities == {training.fit_svm(table, chosen, SMALL).identity}
 
 
@@ -104,4 +128,6 @@ def test_feature_rows_times_weights_are_the_margins():
 def test_versions_of_a_film_are_held_out_together():
     table = labelled(films=12, sentences=3)
     twice = pa.concat_tables([table, table.slice(5, 7)])
-    assert training._held_out(twice, 4).reshape(-1, 3).all(axis=1).tolist() == [number % 4 == 0 for number in [*range(12), *range(5, 12)]]
+    assert training._held_out(twice, 4).reshape(-1, 3).all(axis=1).tolist() == [
+        number % 4 == 0 for number in [*range(12), *range(5, 12)]
+    ]

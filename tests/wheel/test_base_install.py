@@ -1,4 +1,6 @@
-"""The wheel without any extra: what works without them works, and what doesn't says which one to install. Only `make wheel-test` has such an environment."""
+"""The wheel without any extra: what works without them works, and what doesn't says which one to install. Only `make
+wheel-test` has such an environment.
+"""
 
 import json
 import subprocess
@@ -26,7 +28,20 @@ def films(tmp_path):
 
 
 def test_subtitles_become_dialogues_with_labels_of_the_fast_model(films):
-    done = edos("curate", "films/vtt", "--out", "edos", "--weak-model", "fast", "--model", "fast", "--workers", "1", "--json", folder=films)
+    done = edos(
+        "curate",
+        "films/vtt",
+        "--out",
+        "edos",
+        "--weak-model",
+        "fast",
+        "--model",
+        "fast",
+        "--workers",
+        "1",
+        "--json",
+        folder=films,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["configs"]["edos"]["dialogues"] > 0
     load = "from datasets import load_dataset; print(load_dataset('edos')['train'].num_rows > 0)"

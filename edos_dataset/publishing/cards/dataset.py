@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edos_dataset import __version__
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import tables
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
@@ -14,6 +13,7 @@ from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.publishing.single import TEXT_LICENCE, size_category
 from edos_dataset.schema import CONFIGS, SPLITS, features
+from edos_dataset.version import __version__
 
 Records = Mapping[str, Mapping[str, Any]]
 
@@ -61,14 +61,16 @@ def dataset_card(
 ) -> str:
     """Return the README of a published folder.
 
-    Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to load them.
+    Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to
+    load them.
 
     Args:
         configs: what was written.
         language: language code of the dialogues.
         models: name of each labelling model to the record of its making (`labeling.heads.LinearHead.record`).
         stages: the counts of the run, as in its manifest.
-        segmenters: name of each learned scorer of turns to the record of its making (`segmentation.turns.TurnScorer.record`).
+        segmenters: name of each learned scorer of turns to the record of its making
+            (`segmentation.turns.TurnScorer.record`).
         origin: how the folder was made.
         picture: the picture of the labels of the first labelled config (`labelled_config`) lies beside the card.
     """
@@ -83,7 +85,9 @@ def dataset_card(
         "Labels": _labels(labelled, picture) if labelled else "",
         "Where it comes from": _origin(order, origin),
         "The labelling models": f"{tables.model_table(models)}\n\n{tables.making_list(models)}" if models else "",
-        "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}" if segmenters else "",
+        "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}"
+        if segmenters
+        else "",
         "From file to dialogue": tables.stage_table(stages),
     }
     body = "".join(f"\n\n## {heading}\n\n{text}" for heading, text in sections.items() if text)
@@ -99,12 +103,21 @@ def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
 
 
 def _summary(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> str:
-    largest = max(reversed(configs), key=lambda written: written.total_rows, default=None)  # of equal ones the last: the labelled are part of `os`
+    largest = max(
+        reversed(configs), key=lambda written: written.total_rows, default=None
+    )  # of equal ones the last: the labelled are part of `os`
     if largest is None:
         return "No dialogues."
-    sizes = f"{largest.total_rows:,} dialogues with {largest.total_turns:,} turns from {largest.documents:,} subtitle files (config `{largest.config}`)"
+    sizes = (
+        f"{largest.total_rows:,} dialogues with {largest.total_turns:,} turns from {largest.documents:,} subtitle "
+        f"files (config `{largest.config}`)"
+    )
     kinds = f"one of {len(LABELS)} emotions and response intents"
-    labels = f"; in {labelled.total_rows:,} of them (`{labelled.config}`) every turn is labelled with {kinds}" if labelled else ", without labels"
+    labels = (
+        f"; in {labelled.total_rows:,} of them (`{labelled.config}`) every turn is labelled with {kinds}"
+        if labelled
+        else ", without labels"
+    )
     return f"{sizes}{labels}. Made after {EDOS_PAPER} by edos-dataset {__version__}."
 
 
@@ -118,7 +131,10 @@ def _metadata(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
         "pretty_name": "EDOS",
         "size_categories": [size_category(configs[0].total_rows if configs else 0)],
         "task_categories": [*(["text-classification"] if labelled else []), "text-generation"],
-        "task_ids": [*(["multi-class-classification", "intent-classification"] if labelled else []), "dialogue-modeling"],
+        "task_ids": [
+            *(["multi-class-classification", "intent-classification"] if labelled else []),
+            "dialogue-modeling",
+        ],
         "annotations_creators": ["machine-generated" if labelled else "no-annotation"],
         "language_creators": ["found"],
         "multilinguality": ["monolingual"],
@@ -139,7 +155,10 @@ def _config(written: ConfigFiles, default: bool) -> dict[str, Any]:
 
 
 def _info(written: ConfigFiles) -> dict[str, Any]:
-    splits = [{"name": split, "num_bytes": written.arrow_bytes[split], "num_examples": written.rows[split]} for split in _filled(written)]
+    splits = [
+        {"name": split, "num_bytes": written.arrow_bytes[split], "num_examples": written.rows[split]}
+        for split in _filled(written)
+    ]
     return {
         "config_name": written.config,
         "features": features(written.config)._to_yaml_list(),
@@ -153,31 +172,57 @@ def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records,
     """Return the flaws that every such folder has, after those that were measured."""
     lines = []
     if labelled:
-        lines.append("- **The labels are a machine's.** Each turn names the model in `label_source`. Use `confidence` and `top`, not the label alone.")
+        lines.append(
+            "- **The labels are a machine's.** Each turn names the model in `label_source`. Use `confidence` and "
+            "`top`, not the label alone."
+        )
         unsure = sum(labelled.confidence[:5]) / max(sum(labelled.confidence), 1)
-        lines.append(f"- **The model is less than half sure of {unsure:.0%} of its labels** (`confidence` below 0.5, in `{labelled.config}`).")
+        lines.append(
+            f"- **The model is less than half sure of {unsure:.0%} of its labels** (`confidence` below 0.5, in "
+            f"`{labelled.config}`)."
+        )
     for name, metrics in ((name, tables.held_out_metrics(record)) for name, record in models.items()):
         if metrics:
-            missed = f"wrong on {1 - metrics['accuracy']:.1%} of {metrics['examples']:,} held-out examples when it may name one label"
-            worst = sorted((row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row["support"])[:5]
+            missed = (
+                f"wrong on {1 - metrics['accuracy']:.1%} of {metrics['examples']:,} held-out examples when it may "
+                "name one label"
+            )
+            worst = sorted(
+                (row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row["support"]
+            )[:5]
             named = f", and worst with {', '.join(f'{label} (F1 {f1:.0%})' for f1, label in worst)}" if worst else ""
             lines.append(f"- **`{name}` is {missed}**{named}.")
     for name, record in segmenters.items():
         overall = [(split, sources["all"]) for split, sources in record.get("metrics", {}).items() if "all" in sources]
         for split, row in overall[:1]:
             share = f"{1 - row['accuracy']:.1%} of {row['seams']:,} seams"
-            lines.append(f"- **`{name}`, which finds the turns, is wrong at {share}** between sentences ({split.replace('_', ' ')}).")
-    untimed, turns = max(((written.untimed, written.total_turns) for written in configs), key=lambda counts: counts[1], default=(0, 0))
+            lines.append(
+                f"- **`{name}`, which finds the turns, is wrong at {share}** between sentences "
+                f"({split.replace('_', ' ')})."
+            )
+    untimed, turns = max(
+        ((written.untimed, written.total_turns) for written in configs), key=lambda counts: counts[1], default=(0, 0)
+    )
     return "\n".join(
-        [*lines, _FLAWS.format(untimed=f"Of {untimed / max(turns, 1):.1%} of the turns no time is known, so no pause before or after them either.")]
+        [
+            *lines,
+            _FLAWS.format(
+                untimed=(
+                    f"Of {untimed / max(turns, 1):.1%} of the turns no time is known, so no pause before or after "
+                    "them either."
+                )
+            ),
+        ]
     )
 
 
 def _load_lines(configs: Sequence[ConfigFiles]) -> str:
     lines = "\n".join(f'load_dataset("edos", "{written.config}")  # {_USE[written.config]}' for written in configs)
     return (
-        f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `edos` is this folder, or its name on the Hub. `streaming=True` works. "
-        "The splits part the films, not the dialogues: every film is in one split, and stays there when films are added. A split that no film falls into "
+        f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `edos` is this folder, or its name on "
+        "the Hub. `streaming=True` works. "
+        "The splits part the films, not the dialogues: every film is in one split, and stays there when films are "
+        "added. A split that no film falls into "
         "is left out."
     )
 
@@ -185,9 +230,12 @@ def _load_lines(configs: Sequence[ConfigFiles]) -> str:
 def _contents(configs: Sequence[ConfigFiles]) -> str:
     statistics = "\n\n".join(map(tables.statistics_table, configs))
     return (
-        f"{tables.columns_table(any(written.labels for written in configs))}\n\nSizes, in the form of the papers' tables, and beside them the papers' own. "
-        "Tokens are words and punctuation marks; the papers don't say how they count them. EDOS and OSED are one data set of one million dialogues, of which "
-        f"the papers state turns and tokens differently.\n\n{statistics}\n\nAmong data sets with emotion labels (EDOS paper, Table 2):\n\n"
+        f"{tables.columns_table(any(written.labels for written in configs))}\n\nSizes, in the form of the papers' "
+        "tables, and beside them the papers' own. "
+        "Tokens are words and punctuation marks; the papers don't say how they count them. EDOS and OSED are one data "
+        "set of one million dialogues, of which "
+        f"the papers state turns and tokens differently.\n\n{statistics}\n\nAmong data sets with emotion labels (EDOS "
+        "paper, Table 2):\n\n"
         f"{tables.comparison_table(configs)}"
     )
 
@@ -195,13 +243,21 @@ def _contents(configs: Sequence[ConfigFiles]) -> str:
 def _labels(written: ConfigFiles, picture: bool) -> str:
     total, papers_total = max(sum(written.labels.values()), 1), sum(turns for _, turns in BY_LABEL)
     first = label_order(written.labels)[:5]
-    ours = ", ".join(f"{LABELS[label]} {written.labels.get(label, 0) / total:.1%} ({BY_LABEL[label][1] / papers_total:.1%})" for label in first)
-    alt = f"Bars: the share of each of {len(LABELS)} labels among the turns of {written.config}, dots: in the EDOS paper. The most frequent ones: {ours}."
+    ours = ", ".join(
+        f"{LABELS[label]} {written.labels.get(label, 0) / total:.1%} ({BY_LABEL[label][1] / papers_total:.1%})"
+        for label in first
+    )
+    alt = (
+        f"Bars: the share of each of {len(LABELS)} labels among the turns of {written.config}, dots: in the EDOS "
+        f"paper. The most frequent ones: {ours}."
+    )
     sources = ", ".join(f"{count:,} by `{name}`" for name, count in sorted(written.label_sources.items()))
     image = f"![{alt}]({LABEL_PICTURE})\n\n" if picture else ""
     return (
-        f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a dialogue is counted under the label of its "
-        f"first turn.\n\n{tables.label_table(written)}\n\nTurns labelled: {sources}. How sure the model is:\n\n{tables.confidence_table(written)}"
+        f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a "
+        "dialogue is counted under the label of its "
+        f"first turn.\n\n{tables.label_table(written)}\n\nTurns labelled: {sources}. How sure the model "
+        f"is:\n\n{tables.confidence_table(written)}"
     )
 
 
@@ -213,5 +269,8 @@ def _origin(configs: Sequence[ConfigFiles], origin: Origin | None) -> str:
         named = ", ".join(f"{package} {version}" for package, version in origin.versions.items())
         recipe = f" `{origin.recipe}` is beside this card." if origin.recipe else ""
         parts.append(f"To make it again, with names of your own for what is in capitals:\n\n```\n{origin.command}\n```")
-        parts.append(f"Read: {read}. " * bool(read) + f"Fingerprint of the pipeline: `{origin.fingerprint}`.{recipe} Made by {named}.")
+        parts.append(
+            f"Read: {read}. " * bool(read)
+            + f"Fingerprint of the pipeline: `{origin.fingerprint}`.{recipe} Made by {named}."
+        )
     return "\n\n".join(parts)

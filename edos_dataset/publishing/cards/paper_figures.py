@@ -1,4 +1,6 @@
-"""Figures of the papers, to be shown beside our own. Constants, copied by hand from the tables named; a test adds up what must add up."""
+"""Figures of the papers, to be shown beside our own. Constants, copied by hand from the tables named; a test adds up
+what must add up.
+"""
 
 from dataclasses import dataclass
 
@@ -31,10 +33,14 @@ class PaperStatistics:
 EDOS = PaperStatistics("EDOS (Welivita et al., 2021, Table 3)", 1_000_000, 2_829_426, 39_469_825, 2.83, 39.47, 13.95)
 OS = PaperStatistics("OS (Xie & Pu, 2021, Table 1)", 4_010_009, 18_849_440, 312_574_468, 4.70, 77.95, 16.58)
 OSED = PaperStatistics("OSED (Xie & Pu, 2021, Table 2)", 1_000_000, 3_488_300, 66_447_274, 3.49, 66.45, 19.05)
-EMPATHETIC_DIALOGUES = PaperStatistics("EmpatheticDialogues (Xie & Pu, 2021, Table 3)", 24_850, 107_220, 1_722_602, 4.31, 69.32, 16.07)
+EMPATHETIC_DIALOGUES = PaperStatistics(
+    "EmpatheticDialogues (Xie & Pu, 2021, Table 3)", 24_850, 107_220, 1_722_602, 4.31, 69.32, 16.07
+)
 
 STATISTICS = {"edos": (EDOS, OSED, EMPATHETIC_DIALOGUES), "edos_initial": (EDOS, OSED), "os": (OS,)}
-"""Config → what the papers say of the same. OSED and EDOS are one set under two names, whose sizes the papers state differently."""
+"""Config → what the papers say of the same. OSED and EDOS are one set under two names, whose sizes the papers state
+differently.
+"""
 
 COMPARED = (
     ("IEMOCAP (Busso et al., 2008)", "5 emotions and neutral", 151, 7_433),
@@ -42,11 +48,23 @@ COMPARED = (
     ("DailyDialogue (Li et al., 2017)", "6 emotions and neutral", 12_218, 103_607),
     ("EmotionLines (Hsu et al., 2018)", "6 emotions and neutral", 1_000, 14_503),
     ("EmoContext (Chatterjee et al., 2019)", "3 emotions and other", 38_421, 115_263),
-    ("Twitter customer support (Herzig et al., 2016)", "9 emotions of customers, 4 techniques of agents", 2_413, 14_078),
-    ("EmpatheticDialogues (Rashkin et al., 2018; Welivita and Pu, 2020)", "32 emotions, 8 response intents, neutral", 24_850, 107_220),
+    (
+        "Twitter customer support (Herzig et al., 2016)",
+        "9 emotions of customers, 4 techniques of agents",
+        2_413,
+        14_078,
+    ),
+    (
+        "EmpatheticDialogues (Rashkin et al., 2018; Welivita and Pu, 2020)",
+        "32 emotions, 8 response intents, neutral",
+        24_850,
+        107_220,
+    ),
     ("EDOS, as published", "32 emotions, 8 response intents, neutral", 1_000_000, 3_488_300),
 )
-"""Name, labels, dialogues and utterances of dialogue data sets with emotion labels (EDOS paper, Table 2; the OSED paper has the same)."""
+"""Name, labels, dialogues and utterances of dialogue data sets with emotion labels (EDOS paper, Table 2; the OSED paper
+has the same).
+"""
 
 # fmt: off
 BY_LABEL = (
@@ -59,7 +77,9 @@ BY_LABEL = (
     (15_557, 38_774), (42_470, 101_591), (357_255, 841_556), (42_789, 108_668), (7_649, 55_932),
 )
 # fmt: on
-"""Dialogues and turns of each label, by its id (EDOS paper, Table 9). A dialogue counts under the label of its first turn."""
+"""Dialogues and turns of each label, by its id (EDOS paper, Table 9). A dialogue counts under the label of its first
+turn.
+"""
 
 CROWD_TASK = {
     "dialogues": "10,250",

@@ -35,15 +35,23 @@ def columns_table(labelled: bool) -> str:
 
 
 def statistics_table(written: ConfigFiles) -> str:
-    """Return the sizes of a config in the form of the EDOS paper's Table 3 and Xie & Pu's Tables 1 to 3, by split, beside the papers'."""
+    """Return the sizes of a config in the form of the EDOS paper's Table 3 and Xie & Pu's Tables 1 to 3, by split,
+    beside the papers'.
+    """
     known = papers.STATISTICS.get(written.config, ())
     counts = [
         (written.total_rows, written.total_turns, written.total_tokens),
         *((written.rows[split], written.turns[split], written.tokens[split]) for split in SPLITS),
         *((paper.dialogues, paper.turns, paper.tokens) for paper in known),
     ]
-    averages = [[_mean(turns, rows), _mean(tokens, rows), _mean(tokens, turns)] for rows, turns, tokens in counts[: 1 + len(SPLITS)]]
-    averages += [[f"{mean:.2f}" for mean in (paper.turns_per_dialogue, paper.tokens_per_dialogue, paper.tokens_per_turn)] for paper in known]
+    averages = [
+        [_mean(turns, rows), _mean(tokens, rows), _mean(tokens, turns)]
+        for rows, turns, tokens in counts[: 1 + len(SPLITS)]
+    ]
+    averages += [
+        [f"{mean:.2f}" for mean in (paper.turns_per_dialogue, paper.tokens_per_dialogue, paper.tokens_per_turn)]
+        for paper in known
+    ]
     columns = [[*(f"{count:,}" for count in three), *means] for three, means in zip(counts, averages, strict=True)]
     rows = [[criterion, *cells] for criterion, *cells in zip(_CRITERIA, *columns, strict=True)]
     return table([f"`{written.config}`", "all", *SPLITS, *(paper.source for paper in known)], rows)
@@ -56,15 +64,25 @@ def _mean(number: int, of: int) -> str:
 def comparison_table(configs: Sequence[ConfigFiles]) -> str:
     """Return the sizes of data sets with emotion labels in the form of the EDOS paper's Table 2, ours first."""
     labels = {True: papers.COMPARED[-1][1], False: "none"}
-    rows = [[f"**`{written.config}`, here**", labels[bool(written.labels)], f"{written.total_rows:,}", f"{written.total_turns:,}"] for written in configs]
+    rows = [
+        [
+            f"**`{written.config}`, here**",
+            labels[bool(written.labels)],
+            f"{written.total_rows:,}",
+            f"{written.total_turns:,}",
+        ]
+        for written in configs
+    ]
     rows += [[name, named, f"{dialogues:,}", f"{turns:,}"] for name, named, dialogues, turns in papers.COMPARED]
     return table(["data set", "labels", "no. of dialogues", "no. of utterances"], rows)
 
 
 def label_table(written: Statistics) -> str:
-    """Return the labels of a config, the most frequent first, in the form of the EDOS paper's Table 9, and the paper's figures beside them.
+    """Return the labels of a config, the most frequent first, in the form of the EDOS paper's Table 9, and the paper's
+    figures beside them.
 
-    Dialogues are counted by the label of their first turn, as the paper does; where they have not been counted, there are turns alone.
+    Dialogues are counted by the label of their first turn, as the paper does; where they have not been counted, there
+    are turns alone.
     """
     papers_total = sum(turns for _, turns in papers.BY_LABEL)
     total = sum(written.labels.values())
@@ -73,22 +91,45 @@ def label_table(written: Statistics) -> str:
         turns, (papers_dialogues, papers_turns) = written.labels.get(label, 0), papers.BY_LABEL[label]
         dialogues = [f"{written.prompts.get(label, 0):,}"] if written.prompts else []
         ours = [*dialogues, f"{turns:,}", f"{turns / max(total, 1):.1%}"]
-        shown.append([LABELS[label], *ours, f"{papers_dialogues:,}", f"{papers_turns:,}", f"{papers_turns / papers_total:.1%}"])
-    heads = [*(["dialogues"] if written.prompts else []), "turns", "share of turns", "EDOS paper: dialogues", "EDOS paper: turns", "EDOS paper: share"]
+        shown.append(
+            [LABELS[label], *ours, f"{papers_dialogues:,}", f"{papers_turns:,}", f"{papers_turns / papers_total:.1%}"]
+        )
+    heads = [
+        *(["dialogues"] if written.prompts else []),
+        "turns",
+        "share of turns",
+        "EDOS paper: dialogues",
+        "EDOS paper: turns",
+        "EDOS paper: share",
+    ]
     dialogues = [f"{sum(written.prompts.values()):,}"] if written.prompts else []
-    shown.append(["**all**", *dialogues, f"{total:,}", "", f"{sum(first for first, _ in papers.BY_LABEL):,}", f"{papers_total:,}", ""])
+    shown.append(
+        [
+            "**all**",
+            *dialogues,
+            f"{total:,}",
+            "",
+            f"{sum(first for first, _ in papers.BY_LABEL):,}",
+            f"{papers_total:,}",
+            "",
+        ]
+    )
     return table(["label", *heads], shown)
 
 
 def confidence_table(written: Statistics) -> str:
     """Return how many turns of a config have a label of which confidence."""
     total = max(sum(written.confidence), 1)
-    heads = [f"{place / CONFIDENCE_BINS:.1f} to {(place + 1) / CONFIDENCE_BINS:.1f}" for place in range(CONFIDENCE_BINS)]
+    heads = [
+        f"{place / CONFIDENCE_BINS:.1f} to {(place + 1) / CONFIDENCE_BINS:.1f}" for place in range(CONFIDENCE_BINS)
+    ]
     return table(["confidence", *heads], [["turns", *(f"{count / total:.1%}" for count in written.confidence)]])
 
 
 def sources_table(written: Statistics) -> str:
-    """Return where the dialogues of a config are from: kinds of files, languages, decades and genres, each with its dialogues."""
+    """Return where the dialogues of a config are from: kinds of files, languages, decades and genres, each with its
+    dialogues.
+    """
     genres = sorted(written.genres.items(), key=lambda item: (-item[1], item[0]))
     more = f" and {len(genres) - _MOST_GENRES} more" if len(genres) > _MOST_GENRES else ""
     decades = sorted(written.decades.items(), key=lambda item: (item[0] == UNKNOWN, item[0]))
@@ -109,7 +150,13 @@ def _listed(counts: Sequence[tuple[str, int]]) -> str:
 def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
     """Return what the records of labelling models say of their quality and data as Markdown."""
     heads = ["model", "accuracy", "macro-F1", "top-3 accuracy", "calibration error", "on", "data and licences"]
-    return table(heads, [[f"`{name}`", *_measured(record), record.get("licence_of_the_data", MISSING)] for name, record in models.items()])
+    return table(
+        heads,
+        [
+            [f"`{name}`", *_measured(record), record.get("licence_of_the_data", MISSING)]
+            for name, record in models.items()
+        ],
+    )
 
 
 def held_out_metrics(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,7 +173,9 @@ def _measured(record: Mapping[str, Any]) -> list[str]:
 
 
 def making_list(models: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return where labelling models and scorers of turns are from: what they build on, from which data and by which command they were made, and when."""
+    """Return where labelling models and scorers of turns are from: what they build on, from which data and by which
+    command they were made, and when.
+    """
     lines = []
     for name, record in models.items():
         data = record.get("data") or []
@@ -134,7 +183,10 @@ def making_list(models: Mapping[str, Mapping[str, Any]]) -> str:
         base = record.get("base_model") or record.get("encoder") or "nothing else"
         made = f"{record['date']} " if record.get("date") else ""
         made += f"by `{record['command']}`" if record.get("command") else f"by a command that is {MISSING}"
-        lines.append(f"- `{name}` builds on {base} and learned from {_folders(files) or f'data that are {MISSING}'}. Made {made}.")
+        lines.append(
+            f"- `{name}` builds on {base} and learned from {_folders(files) or f'data that are {MISSING}'}. Made "
+            f"{made}."
+        )
     return "\n".join(lines)
 
 
@@ -142,7 +194,10 @@ def _folders(files: Sequence[str]) -> str:
     """Return names of files, many of one folder as the folder."""
     of_folder = Counter(file.rpartition("/")[0] for file in files)
     many = {folder for folder, count in of_folder.items() if folder and count > _MOST_FILES}
-    names = [f"{folder} ({of_folder[folder]} files)" if folder in many else file for file, folder in ((file, file.rpartition("/")[0]) for file in files)]
+    names = [
+        f"{folder} ({of_folder[folder]} files)" if folder in many else file
+        for file, folder in ((file, file.rpartition("/")[0]) for file in files)
+    ]
     return ", ".join(dict.fromkeys(names))
 
 
@@ -154,8 +209,13 @@ def segmenter_table(segmenters: Mapping[str, Mapping[str, Any]]) -> str:
             for source, row in sources.items():
                 figures = [f"{row['seams']:,}", *(f"{row[key]:.1%}" for key in ("accuracy", "f1", "ece"))]
                 rows.append([f"`{name}`", f"{split.replace('_', ' ')}: {source.replace('_', ' ')}", *figures])
-    licences = "; ".join(f"{data}: {licence}" for record in segmenters.values() for data, licence in record.get("licences", {}).items())
-    return table(["model", "measured on", "seams", "accuracy", "F1 of a new turn", "calibration error"], rows) + f"\n\nLearned from: {licences}."
+    licences = "; ".join(
+        f"{data}: {licence}" for record in segmenters.values() for data, licence in record.get("licences", {}).items()
+    )
+    return (
+        table(["model", "measured on", "seams", "accuracy", "F1 of a new turn", "calibration error"], rows)
+        + f"\n\nLearned from: {licences}."
+    )
 
 
 def stage_table(stages: Sequence[Mapping[str, Any]]) -> str:

@@ -1,9 +1,14 @@
-"""What the cards of all data sets say in the same words: considerations, versions, citations, and what the columns hold."""
+"""What the cards of all data sets say in the same words: considerations, versions, citations, and what the columns
+hold.
+"""
 
-from edos_dataset import __version__
+from edos_dataset.version import __version__
 
 COLUMNS = {
-    "dialogue_id": "`DOCUMENT#SENTENCE`: the file, and the number of the first sentence; the same on every machine and in every version",
+    "dialogue_id": (
+        "`DOCUMENT#SENTENCE`: the file, and the number of the first sentence; the same on every machine and "
+        "in every version"
+    ),
     "document_id": "the file: `YEAR/IMDB/FILE` for OPUS, otherwise the relative path",
     "language": "code of the language",
     "source.kind": "`opus` (XML of OPUS) or `subtitle` (any other format)",
@@ -76,14 +81,18 @@ def closing(opus: bool) -> str:
     Args:
         opus: some of the data are from OPUS.
     """
-    return f"## Considerations\n\n{_CONSIDERATIONS}\n\n## Versions and upkeep\n\n{_VERSIONS}\n\n## Cite\n\n{_citation(opus)}"
+    return (
+        f"## Considerations\n\n{_CONSIDERATIONS}\n\n## Versions and upkeep\n\n{_VERSIONS}\n\n## "
+        f"Cite\n\n{_citation(opus)}"
+    )
 
 
 def _citation(opus: bool) -> str:
     """Return the BibTeX entries of the papers and of this package, as Markdown."""
     package = (
         '@software{edos-dataset,\n  title = "edos-dataset",\n  author = "{The edos-dataset developers}",\n'
-        f'  version = "{__version__}",\n  note = "Turns subtitles into dialogues with emotions and response intents. Apache-2.0"\n}}'
+        f'  version = "{__version__}",\n  note = "Turns subtitles into dialogues with emotions and response intents. '
+        f'Apache-2.0"\n}}'
     )
     entries = "\n".join([EDOS_BIBTEX, _RESPONSES, *([_OPUS] if opus else []), package])
     return f"```bibtex\n{entries}\n```"

@@ -1,4 +1,5 @@
-"""Probabilities of the labels of turns against true labels, for the library `evaluate`; the arithmetic is `edos_dataset.labeling.metrics`.
+"""Probabilities of the labels of turns against true labels, for the library `evaluate`; the arithmetic is
+`edos_dataset.metrics.classification`.
 
 Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
 """
@@ -7,9 +8,12 @@ import datasets
 import evaluate
 import numpy as np
 
-from edos_dataset.labeling.metrics import calibration_error, confusion, cross_entropy, top_k_accuracy
+from edos_dataset.metrics.classification import calibration_error, confusion, cross_entropy, top_k_accuracy
 
-_DESCRIPTION = "Expected calibration error (Guo et al., 2017; 15 bins), cross-entropy in nats, and how often the label is among the k most probable."
+_DESCRIPTION = (
+    "Expected calibration error (Guo et al., 2017; 15 bins), cross-entropy in nats, and how often the label "
+    "is among the k most probable."
+)
 _ARGUMENTS = """
 Args:
     predictions: for each example the probabilities of all labels in the order of their ids; they sum to 1.
@@ -26,13 +30,20 @@ class DialogueCalibration(evaluate.Metric):
     """Scores of probabilities."""
 
     def _info(self) -> evaluate.MetricInfo:
-        features = datasets.Features({"predictions": datasets.List(datasets.Value("float64")), "references": datasets.Value("int64")})
-        return evaluate.MetricInfo(description=_DESCRIPTION, citation="", inputs_description=_ARGUMENTS, features=features)
+        features = datasets.Features(
+            {"predictions": datasets.List(datasets.Value("float64")), "references": datasets.Value("int64")}
+        )
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION, citation="", inputs_description=_ARGUMENTS, features=features
+        )
 
     def _compute(self, predictions: list[list[float]], references: list[int], k: int = 3) -> dict[str, float]:
         probabilities, labels = np.asarray(predictions), np.asarray(references)
         confusion(labels, probabilities.argmax(axis=1), probabilities.shape[1])  # refuses labels without a probability
         if np.abs(probabilities.sum(axis=1) - 1).max() > 1e-3:
             raise ValueError("the probabilities of an example don't sum to 1: give the softmax of the logits")
-        figures = {"ece": calibration_error(probabilities, labels), "cross_entropy": cross_entropy(probabilities, labels)}
+        figures = {
+            "ece": calibration_error(probabilities, labels),
+            "cross_entropy": cross_entropy(probabilities, labels),
+        }
         return {**figures, "top_k_accuracy": top_k_accuracy(probabilities, labels, k)}

@@ -1,4 +1,5 @@
-"""Predicted labels of turns against true ones, for the library `evaluate`; the arithmetic is `edos_dataset.labeling.metrics`.
+"""Predicted labels of turns against true ones, for the library `evaluate`; the arithmetic is
+`edos_dataset.metrics.classification`.
 
 Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
 """
@@ -7,8 +8,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from edos_dataset.labeling.metrics import confusion, confusion_scores, per_label
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import confusion, confusion_scores, per_label
 
 _DESCRIPTION = "Accuracy, macro precision, recall and F1, and the four figures of each of the 41 labels of EDOS."
 _ARGUMENTS = """
@@ -28,10 +29,15 @@ class DialogueEmotion(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         features = datasets.Features({"predictions": datasets.Value("int64"), "references": datasets.Value("int64")})
-        return evaluate.MetricInfo(description=_DESCRIPTION, citation="", inputs_description=_ARGUMENTS, features=features)
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION, citation="", inputs_description=_ARGUMENTS, features=features
+        )
 
     def _compute(self, predictions: list[int], references: list[int]) -> dict[str, object]:
         counts = confusion(np.asarray(references), np.asarray(predictions))
         table = per_label(counts)
-        rows = {label: {name: None if np.isnan(column[row]) else float(column[row]) for name, column in table.items()} for row, label in enumerate(LABELS)}
+        rows = {
+            label: {name: None if np.isnan(column[row]) else float(column[row]) for name, column in table.items()}
+            for row, label in enumerate(LABELS)
+        }
         return {**confusion_scores(counts), "by_label": rows}

@@ -1,0 +1,48 @@
+"""Array types, and list-of-struct columns taken apart into flat ones and put together again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict[str, Any]) -> pa.ListArray:
+    """Build a list-of-struct column from flat columns.
+
+    Args:
+        offsets: [rows + 1] positions in the flat columns at which each row begins, from 0 to their length.
+        item: type of one struct.
+        columns: one flat sequence or Arrow array per field of `item`, all of the same length.
+    """
+    arrays = [
+        column if isinstance(column, pa.Array) else pa.array(column, type=field.type)
+        for field, column in ((field, columns[field.name]) for field in item)
+    ]
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(item))
+    )
+
+
+def unnest(table: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
+    """Undo `nest`: return the flat structs of a list column and the offsets [rows + 1] of its rows, from 0.
+
+    `flat.field(name)` gives one flat column. No value may be null, as no table of a run holds a null list.
+    """
+    array = table[column].combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], table.schema.field(column).type)
+    offsets = array.offsets.to_numpy()
+    return array.flatten(), offsets - offsets[0]
+
+
+def flags(array: pa.BooleanArray) -> np.ndarray:
+    """Return an array of booleans as numpy, null as false."""
+    values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+    return values

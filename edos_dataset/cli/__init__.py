@@ -1,0 +1,1 @@
+"""The command line `edos`, a file a command."""

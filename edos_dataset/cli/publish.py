@@ -1,0 +1,153 @@
+"""`edos publish`: parses the command line, calls the package, prints."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from edos_dataset.hub.publish import Plan
+    from edos_dataset.hub.versions import Version
+
+_TEXT_IS_PUBLIC = """\
+the text of subtitles goes into a repository that everybody may read, unless it is private already; --private makes a new one private, `edos labels-only` \
+leaves the text out"""
+
+
+def publish(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help=(
+                "Folders of data that commands of this package wrote, the first with the default config; or a model, "
+                "also by its name here; or a Space."
+            ),
+            show_default=False,
+        ),
+    ],
+    repo: Annotated[
+        str, typer.Option(help="Repository on the Hub, NAMESPACE/NAME; made if it is not there.", show_default=False)
+    ],
+    version: Annotated[
+        str, typer.Option(help="Version, such as 1.2.0, which becomes the tag v1.2.0.", show_default=False)
+    ],
+    token: Annotated[
+        str | None, typer.Option(help="Token that may write.", show_default="HF_TOKEN, or that of `hf auth login`")
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would go, and compare; change nothing.")
+    ] = False,
+    branch: Annotated[
+        str, typer.Option(help="Branch that gets the commit; made from the previous version if it is not there.")
+    ] = "main",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Publish a data set, a model or a Space as a version on the Hub: one commit, verified by hash, then the tag.
+
+    Several folders of data become one data set with the configs of all.
+
+    A patch version of data has the same dialogues, a minor one new ones, a major one other columns, or lacks dialogues;
+    a smaller step than the data ask for is refused. An existing tag is never moved. Stopped or cut off, the same
+    command goes on; the branch is as it was until all is there.
+    """
+    from rich.console import Console
+
+    from edos_dataset.cli import console as show
+    from edos_dataset.hub.composition import reading
+    from edos_dataset.hub.contents import CARD
+    from edos_dataset.hub.publish import publish as publishing
+    from edos_dataset.hub.remote import Remote
+    from edos_dataset.hub.versions import Version
+    from edos_dataset.labeling.models.packed import SHIPPED, unpack
+    from edos_dataset.publishing.single import TEXT_LICENCE
+
+    chosen = Version.parse(version)
+    folders = [unpack(folder.name) if not folder.exists() and str(folder) in SHIPPED else folder for folder in folders]
+    with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
+        say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
+        if not private and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
+            show.terminal(stderr=True).print(
+                f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}", soft_wrap=True, highlight=False
+            )
+        remote = Remote(repo, token, kind=release.kind)
+        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}, indent=1, ensure_ascii=False
+            )
+        )
+        return
+    terminal = show.terminal()
+    for line in _lines(plan, chosen, remote.url, commit):
+        terminal.print(line, highlight=False, markup=False, soft_wrap=True)
+    if commit is not None and plan.published is None and release.kind != "space":
+        terminal.print(_use(release.kind, repo, chosen), style="green", soft_wrap=True, markup=False)
+
+
+def _report(plan: "Plan") -> dict[str, Any]:
+    """Return what `--json` says of a plan."""
+    return {
+        "kind": plan.release.kind,
+        "already_published": plan.published is not None,
+        "uploads": {path: plan.release.files[path].size for path in plan.uploads},
+        "deletions": list(plan.deletions),
+        "previous": str(plan.previous) if plan.previous else None,
+        "changes": [asdict(change) for change in plan.changes],
+    }
+
+
+def _lines(plan: "Plan", version: "Version", url: str, commit: str | None) -> Iterator[str]:
+    if plan.published:
+        yield f"{version.tag} is already published with this content: {url} at {plan.published}"
+        return
+    yield from (f"{plan.release.files[path].size:>15,} {path}" for path in plan.uploads)
+    yield from (f"{'delete':>15} {path}" for path in plan.deletions)
+    yield _summary(plan, version)
+    yield "nothing was changed (--dry-run)" if commit is None else f"{url} has {version.tag} at {commit}"
+
+
+def _use(kind: str, repo: str, version: "Version") -> str:
+    if kind == "dataset":
+        return f'from datasets import load_dataset; ds = load_dataset("{repo}", revision="{version.tag}")'
+    call = f'pipeline("text-classification", model="{repo}", revision="{version.tag}", trust_remote_code=True)'
+    return f"from transformers import pipeline; classify = {call}"
+
+
+def _summary(plan: "Plan", version: "Version") -> str:
+    from edos_dataset.hub.versions import needed
+
+    files = plan.release.files
+    size = sum(files[path].size for path in plan.uploads)
+    lines = [f"{len(plan.uploads)} of {len(files)} files to upload, {size:,} bytes; {len(plan.deletions)} to delete"]
+    if plan.release.kind != "dataset":
+        return "\n".join(
+            [
+                *lines,
+                f"{version} of a {plan.release.kind}, "
+                f"{f'after {plan.previous}' if plan.previous else 'the first version'}",
+            ]
+        )
+    if plan.previous is None:
+        lines += [
+            f"{version}, the first version: "
+            + ", ".join(f"{change.config} {change.after:,}" for change in plan.changes)
+            + " dialogues"
+        ]
+        return "\n".join(lines)
+    lines.append(f"{version} after {plan.previous}; the data ask for a {needed(plan.changes)} step at least:")
+    for change in plan.changes:
+        told = (
+            f"{change.after:,} dialogues, {change.added:,} added, {change.removed:,} removed, labels changed in "
+            f"{change.labels:,}, texts in {change.texts:,}"
+        )
+        lines.append(
+            f"  {change.config}: {told}, {change.moved:,} in another "
+            f"split{''.join('; ' + sentence for sentence in change.schema)}"
+        )
+    return "\n".join(lines)

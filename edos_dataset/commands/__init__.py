@@ -1,0 +1,1 @@
+"""What each command does, from Python too; `curate.py` is read first."""

@@ -1,0 +1,286 @@
+"""`edos hydrate`: the text of published labels, rebuilt from one's own copy of the subtitles.
+
+The recipe that came with the labels is run again up to cleaned dialogues, but without its corpus steps: the cap of
+frequent utterances, the removal of duplicates and the selection depend on all films that there were, and one may have
+fewer, or more. They only shorten a dialogue at its end or leave it out, and never rename it, so the labelled dialogue
+is the beginning of the one that the other stages make; how many turns it has, the labels say, and each turn is compared
+with its hash (`publishing.attach`). Each labelled file is read as if it were its film's only one: the choice among the
+files of a film was made when the labels were. So a film gives the same dialogues whatever lies beside it.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from edos_dataset.arrays import nest, unnest
+from edos_dataset.cleaning.duplicates import KeyTurns, hash64
+from edos_dataset.commands import curate
+from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
+from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
+from edos_dataset.publishing.cards.dataset import Origin
+from edos_dataset.publishing.inspection import read_manifest
+from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, SOURCES, write_labels_only
+from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.pipeline import Output, Stage, count_units
+from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
+from edos_dataset.runs.run import Progress, Run, pack
+from edos_dataset.runs.shards import FolderError, digest, locked, read_shard, replacing, write_text
+from edos_dataset.schema import FILE
+from edos_dataset.sources.inventory import estimate_sentences, find_films
+from edos_dataset.sources.read import ReadFilms
+
+MISSING = "missing.jsonl"
+NO_DOCUMENT, UNREAD, NO_DIALOGUE = "document_not_found", "document_not_read", "dialogue_not_found"
+"""Reasons beside TEXT_DIFFERS: the file is not among the sources; it could not be read; no dialogue of it begins with
+that sentence.
+"""
+
+_MARK = "hydrates"
+
+
+def text_stages(recipe: Sequence[Item]) -> list[Stage]:
+    """Return the stages of a recipe that make the text: all but the corpus steps, the keys that these need, and the
+    labelling.
+
+    Raises:
+        ValueError: there are none, or the first does not read films.
+    """
+    stages = [
+        item for item in recipe if isinstance(item, Stage) and not isinstance(item, KeyTurns | EncodeTurns | LabelTurns)
+    ]
+    if not stages or not isinstance(stages[0], ReadFilms):
+        raise ValueError(
+            f"the recipe of these labels does not begin with the stage {ReadFilms.name!r}, so no text can be made by it"
+        )
+    return stages
+
+
+def publish_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None = None) -> dict[str, Any]:
+    """Write the labels of a run without text (`publishing.labels_only.write_labels_only`).
+
+    Args:
+        run: a folder that `edos curate` or `edos label` wrote.
+        out: a new or empty folder, or one of earlier labels.
+        config: "edos" or "edos_initial".
+        recipe: YAML by which the dialogues were made; by default what the run's manifest says.
+
+    Returns:
+        The labels' manifest.
+
+    Raises:
+        FolderError: `run` holds no finished run, or `out` something else.
+        ValueError: the run has no such config, or neither it nor the caller has a recipe by which the text can be
+            rebuilt.
+    """
+    facts = read_manifest(run)
+    if recipe is None and "recipe" not in facts:
+        raise ValueError(
+            f"{run} does not say how its dialogues were made: give the recipe of the `edos curate` run that made them "
+            "as --recipe"
+        )
+    pipeline = (
+        load_recipe(recipe, curate.KNOWN)
+        if recipe
+        else parse_recipe(facts["recipe"], f"{run / 'manifest.json'}, recipe", curate.KNOWN)
+    )
+    text_stages(pipeline)
+    records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
+    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records)
+
+
+def hydrate(
+    labels: Path,
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    workers: int = 1,
+    shard_sentences: int = curate.SHARD_SENTENCES,
+    progress: Progress = lambda *_: None,
+) -> dict[str, Any]:
+    """Rebuild the labelled config of which `labels` holds the labels, and write it in the published layout; what is
+    missing goes to `missing.jsonl`.
+
+    A dialogue of which any turn differs is left out and listed with the numbers of these turns. Memory: that of a run
+    (`runs`), what `PublishedLabels` states, 8 bytes a dialogue found, and an entry for each of which the text differs.
+
+    Args:
+        labels: a folder that `edos labels-only` wrote, or a copy of it.
+        sources: files, folders and zip archives of subtitles.
+        out: a new or empty folder, or one that this function wrote. The run itself lies in `out/.run`.
+        workers: processes.
+        shard_sentences: sentences a shard.
+        progress: called after each shard.
+
+    Returns:
+        The manifest, as written to `out/manifest.json`: as of `curate.curate`, and `labels` (what the labels' own
+            manifest says), `missing` (`dialogues`:
+        how many there are in all, `found`, and `reasons`: reason → dialogues) and `identical` (file → whether it is
+            byte for byte that of the run that
+        the labels are from).
+
+    Raises:
+        FolderError: `labels` holds none, `out` holds something else, or another run is at work in it.
+        ValueError: the recipe or a source cannot be used.
+        OSError: a file could not be written; the same call goes on where it stopped.
+        WorkerDied: a worker was killed; likewise.
+    """
+    began = time.perf_counter()
+    facts = read_facts(labels)
+    published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, curate.KNOWN)
+    stages = text_stages(recipe)
+    reader = stages[0]
+    assert isinstance(reader, ReadFilms)
+    inventory = find_films(sources, reader.language)
+    films = labelled_films(inventory.films, published.documents)
+    attach = AttachLabels(str(labels.resolve()), published.content)
+    _check_out(out)
+    with locked(out), LocalEngine(workers) as engine:
+        write_text(out / ".run" / _MARK, published.content)
+        run = Run(out / ".run", engine, progress=progress)
+        outputs = run.execute(
+            pack(films, estimate_sentences(films), shard_sentences), [*stages, attach, Output(facts["config"])]
+        )
+        inputs = {"films": films.num_rows, "files": count_units(films, "files")}
+        origin = Origin(
+            "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint")), curate.versions(), inputs=inputs
+        )
+        configs = curate.publish(out, outputs, reader.language, [*stages, *labelling(recipe)], run.counts, origin)
+        quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
+        differing = {
+            row["dialogue_id"]: row["turns"]
+            for row in (json.loads(note["detail"]) for note in run.notes if note["reason"] == TEXT_DIFFERS)
+        }
+        missing = _missing(published, found_ids(outputs[facts["config"]]), films, quarantined, differing)
+        manifest = {
+            "recipe": dump_recipe([*stages, Output(facts["config"])]),
+            "versions": curate.versions(),
+            "labels": facts,
+            "input": {**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
+            "stages": [curate.stage_entry(count) for count in run.counts],
+            "quarantined": quarantined,
+            "configs": {written.config: curate.summary(written) for written in configs},
+            "missing": _write_missing(out / MISSING, missing, sum(facts["dialogues"].values())),
+            "identical": {
+                name: (out / name).is_file() and digest(out / name) == known for name, known in facts["files"].items()
+            },
+            "shards": {"total": sum(map(len, outputs.values())), "made_now": run.made},
+            "workers": workers,
+            "seconds": round(time.perf_counter() - began, 2),
+        }
+        write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False))
+    return manifest
+
+
+def read_facts(labels: Path) -> dict[str, Any]:
+    """Return the manifest of labels without text.
+
+    Raises:
+        FolderError: there is none, or it is damaged.
+    """
+    path = labels / MANIFEST
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if facts["config"] in SOURCES and {"files", "dialogues", "label_sources"} <= facts.keys():
+            return facts
+    except OSError as error:
+        raise FolderError(
+            f"cannot read {path} ({error.strerror}): give a folder that `edos labels-only` wrote, with all of its files"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise FolderError(f"{path} is not the manifest of `edos labels-only`, or damaged: fetch it again")
+
+
+def labelled_films(films: pa.Table, documents: pa.StringArray) -> pa.Table:
+    """Return the files that have labels, each as a film of its own, in the order of FILMS."""
+    files, offsets = unnest(films, "files")
+    chosen = pa.array(np.flatnonzero(pc.is_in(files.field("document_id"), value_set=documents)))
+    owners = np.repeat(np.arange(films.num_rows), np.diff(offsets))[chosen.to_numpy()]
+    picked = files.take(chosen)
+    lists = nest(np.arange(len(picked) + 1), FILE, {field.name: picked.field(field.name) for field in FILE})
+    return pa.table({"film": films["film"].take(pa.array(owners)), "files": lists}, schema=films.schema)
+
+
+def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:
+    """Return the stages of a recipe that label, as far as their models are there."""
+    found = []
+    for item in recipe:
+        try:
+            if isinstance(item, LabelTurns) and item.records():
+                found.append(item)
+        except (ValueError, OSError, ImportError):  # a model that only its maker has; the labels name it all the same
+            continue
+    return found
+
+
+def found_ids(shards: Sequence[Path]) -> np.ndarray:
+    """Return the hashes of the dialogue ids of some shards, sorted."""
+    ids = [
+        hash64(text.encode())
+        for shard in shards
+        for text in read_shard(shard, ["dialogue_id"])["dialogue_id"].to_pylist()
+    ]
+    return np.sort(np.array(ids, np.uint64))
+
+
+def _missing(
+    published: PublishedLabels,
+    found: np.ndarray,
+    films: pa.Table,
+    quarantined: Sequence[Mapping[str, str]],
+    differing: Mapping[str, list[int]],
+) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each labelled dialogue that was not found, in the order of the labels."""
+    files, _ = unnest(films, "files")
+    there = set(files.field("document_id").to_pylist())
+    unread = {note["path"] for note in quarantined}
+    unread = {
+        document
+        for document, path in zip(files.field("document_id").to_pylist(), files.field("path").to_pylist(), strict=True)
+        if path in unread
+    }
+    for split, table in published.pieces():
+        ids = table["dialogue_id"].to_pylist()
+        rows = np.flatnonzero(~np.isin(np.array([hash64(text.encode()) for text in ids], np.uint64), found))
+        for row in rows.tolist():
+            document = table["document_id"][row].as_py()
+            entry = {"dialogue_id": ids[row], "document_id": document, "split": split}
+            if ids[row] in differing:
+                yield {**entry, "reason": TEXT_DIFFERS, "turns": differing[ids[row]]}
+            else:
+                yield {
+                    **entry,
+                    "reason": NO_DOCUMENT if document not in there else UNREAD if document in unread else NO_DIALOGUE,
+                }
+
+
+def _write_missing(path: Path, entries: Iterator[dict[str, Any]], dialogues: int) -> dict[str, Any]:
+    reasons: Counter[str] = Counter()
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for entry in entries:
+            reasons[entry["reason"]] += 1
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    return {"dialogues": dialogues, "found": dialogues - reasons.total(), "reasons": dict(sorted(reasons.items()))}
+
+
+def missing_share(manifest: Mapping[str, Any]) -> float:
+    """Return the share of the labelled dialogues that were not found, 0 to 1."""
+    return float(1 - manifest["missing"]["found"] / max(manifest["missing"]["dialogues"], 1))
+
+
+def _check_out(out: Path) -> None:
+    run = out / ".run"
+    if (run / _MARK).exists() or not run.is_dir():  # a folder without `.run` is judged by `locked`
+        return
+    if {path.name for path in out.iterdir()} - {".run"} or {path.name for path in run.iterdir()} - {"lock", "process"}:
+        raise FolderError(
+            f"{out} was written by another command, and what it holds would be lost: give a new or empty folder as "
+            "--out"
+        )

@@ -1,0 +1,1 @@
+"""To the Hub: what goes there, under which version, and how it gets there."""

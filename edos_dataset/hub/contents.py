@@ -1,0 +1,244 @@
+"""What of a folder goes to the Hub: its files, by content; refused if the folder is unfinished, damaged, or has data
+that no config names.
+"""
+
+import fnmatch
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from edos_dataset.hub.remote import Kind
+from edos_dataset.publishing.front_matter import split_card
+from edos_dataset.runs.shards import FolderError, digest
+
+CARD = "README.md"
+COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")
+"""What the commands that write such folders write last, or with everything else at one stroke."""
+DATA = (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".zip", ".gz")
+"""Suffixes of data files, which `datasets` would load; each must belong to a config."""
+
+_VOLATILE = ("seconds", "per_second", "workers", "made_now")
+"""Keys of a manifest that tell of this machine and this moment; without them, the same data have the same manifest."""
+
+
+@dataclass(frozen=True)
+class ReleaseFile:
+    """A file to publish: one of this machine by its path, or what was made for the release by its content."""
+
+    source: Path | bytes
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 (hex), by which the Hub knows a large file."""
+        return hashlib.sha256(self.source).hexdigest() if isinstance(self.source, bytes) else digest(self.source)
+
+    @cached_property
+    def blob(self) -> str:
+        """Id (hex) that git gives the content, by which the Hub knows a small file."""
+        return blob_id(self.content)
+
+    @property
+    def content(self) -> bytes:
+        """All bytes; for small files."""
+        return self.source if isinstance(self.source, bytes) else self.source.read_bytes()
+
+
+@dataclass(frozen=True)
+class Release:
+    """What one command publishes.
+
+    Attributes:
+        kind: of the repository.
+        files: path in the repository → file.
+        configs: config → path of each data file → split; empty for a model or a Space.
+    """
+
+    kind: Kind
+    files: Mapping[str, ReleaseFile]
+    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def blob_id(content: bytes) -> str:
+    """Return the id (hex) that git gives a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other commands of this package from writing to a folder meanwhile.
+
+    Raises:
+        FolderError: one of them is at work there.
+    """
+    lock = FileLock(folder / ".run" / "lock", timeout=0)
+    if (folder / ".run").is_dir():
+        try:
+            lock.acquire()
+        except Timeout as error:  # an OSError too
+            raise FolderError(f"another command is writing to {folder}: wait until it is done") from error
+        except OSError:  # a folder that only may be read: nothing writes there
+            pass
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def files_of(folder: Path) -> dict[str, ReleaseFile]:
+    """Return the files of a folder: path in it → file. Hidden ones, such as all of `.run`, are left out."""
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        name.as_posix(): ReleaseFile(path)
+        for name, path in paths.items()
+        if not any(part.startswith(".") for part in name.parts)
+    }
+
+
+def read_data(folder: Path) -> Release:
+    """Read a folder that `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and check
+    that it is whole and loads.
+
+    Raises:
+        FolderError: it is unfinished, a data file belongs to no config or is damaged, or the card states another number
+            of rows.
+    """
+    if not folder.is_dir():
+        raise FolderError(
+            f"{folder} is no folder: give one that `edos curate`, `label`, `extend`, `crowd seed` or a training wrote"
+        )
+    finished = (folder / CARD).is_file() and any((folder / name).is_file() for name in COUNTS)
+    if not finished or (folder / ".run" / "publishing").exists() or (folder / ".run" / "retired").exists():
+        hint = (
+            "it is unfinished; give the command that writes it again"
+            if (folder / ".run").is_dir()
+            else "no command of this package has written it"
+        )
+        raise FolderError(f"{folder} cannot be published: {hint}")
+    files = files_of(folder)
+    card = files[CARD].content.decode()
+    configs = configs_of(card, list(files), str(folder))
+    _check_digests(folder, files)
+    _check_rows(folder, files, configs, card)
+    for name in COUNTS:
+        if name in files:
+            files[name] = _without_timings(files[name])
+    return Release("dataset", files, configs)
+
+
+def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[str, str]]:
+    """Return the data files that a card's YAML names: config → path → split.
+
+    Args:
+        card: the text of README.md.
+        paths: of all files.
+        where: what holds them, for messages.
+
+    Raises:
+        FolderError: there is no such YAML, a pattern meets no file, or no config names a data file.
+    """
+    try:
+        entries = split_card(card)[0]["configs"]
+        patterns = [
+            (entry["config_name"], data["split"], glob)
+            for entry in entries
+            for data in entry["data_files"]
+            for glob in _globs(data["path"])
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FolderError(
+            f"{where}: the YAML at the head of {CARD} names no configs with data_files ({error!r}); without, nothing "
+            "loads"
+        ) from error
+    found: dict[str, dict[str, str]] = {}
+    for config, split, pattern in patterns:
+        met = {path: split for path in paths if fnmatch.fnmatchcase(path, pattern)}
+        if not met:
+            raise FolderError(
+                f"{where}: no file is {pattern!r}, which {CARD} names for the split {split} of the config {config}"
+            )
+        found.setdefault(config, {}).update(met)
+    named = {path for files in found.values() for path in files}
+    if forgotten := [path for path in paths if path.endswith(DATA) and path not in named]:
+        raise FolderError(
+            f"{where}: no config in the YAML of {CARD} names {_listed(forgotten)}; remove what does not belong there, "
+            "or name it"
+        )
+    return found
+
+
+def _check_rows(
+    folder: Path, files: Mapping[str, ReleaseFile], configs: Mapping[str, Mapping[str, str]], card: str
+) -> None:
+    """Compare the rows of the files with what the card states."""
+    stated = {
+        (info["config_name"], split["name"]): split["num_examples"]
+        for info in _infos(card)
+        for split in info.get("splits", [])
+    }
+    for config, paths in configs.items():
+        rows: dict[str, int] = {}
+        for path, split in paths.items():
+            try:
+                rows[split] = rows.get(split, 0) + pq.read_metadata(files[path].source).num_rows
+            except (OSError, pa.ArrowException) as error:
+                raise FolderError(
+                    f"{folder / path} is no whole Parquet file ({error}): give the command that wrote {folder} again"
+                ) from error
+        for split, number in rows.items():
+            if stated.get((config, split), number) != number:
+                told = (
+                    f"{CARD} says {stated[config, split]:,} dialogues in the split {split} of {config}, and its "
+                    f"files have {number:,}"
+                )
+                raise FolderError(f"{folder}: {told}; give the command that wrote it again")
+
+
+def _check_digests(folder: Path, files: Mapping[str, ReleaseFile]) -> None:
+    """Compare the files with what the run recorded when it wrote them, if it did."""
+    try:
+        recorded = json.loads((folder / ".run" / "published.json").read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
+        return
+    for name, known in recorded.items():
+        if name in files and files[name].sha256 != known:
+            raise FolderError(f"{folder / name} is not as the run wrote it: give the command that wrote {folder} again")
+
+
+def _without_timings(file: ReleaseFile) -> ReleaseFile:
+    """Return a file of counts without what differs from run to run, or as it is where it has nothing of that."""
+
+    def kept(value: Any) -> Any:  # noqa: ANN401 - any JSON
+        if isinstance(value, dict):
+            return {key: kept(entry) for key, entry in value.items() if key not in _VOLATILE}
+        return [kept(entry) for entry in value] if isinstance(value, list) else value
+
+    facts = json.loads(file.content)
+    return file if kept(facts) == facts else ReleaseFile(json.dumps(kept(facts), indent=1, ensure_ascii=False).encode())
+
+
+def _infos(card: str) -> list[dict[str, Any]]:
+    infos = split_card(card)[0].get("dataset_info") or []
+    return infos if isinstance(infos, list) else [infos]
+
+
+def _globs(path: str | list[str]) -> list[str]:
+    return [path] if isinstance(path, str) else path
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

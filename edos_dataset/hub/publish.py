@@ -1,0 +1,233 @@
+"""Publish a data set, a model or a Space as a version on the Hub: one commit, its listing verified by hash, then the
+tag.
+
+Nothing is ever half published: a branch moves by one commit, and a version exists only with its tag, which is made last
+and never moved. After a stop anywhere the same call goes on: large files that are already there are not sent again, and
+a commit that was made is found by its content.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+import pyarrow.parquet as pq
+from huggingface_hub import CommitOperationAdd
+from huggingface_hub.hf_api import RepoFile
+
+from edos_dataset.hub.changes import ConfigChange, compare, read_rows
+from edos_dataset.hub.composition import versioned
+from edos_dataset.hub.contents import CARD, COUNTS, DATA, Release, ReleaseFile, configs_of
+from edos_dataset.hub.croissant import FILE as CROISSANT
+from edos_dataset.hub.croissant import croissant
+from edos_dataset.hub.model_contents import sdk_of
+from edos_dataset.hub.remote import HubError, Remote
+from edos_dataset.hub.versions import CHANGELOG, Version, changelog, check_step, versions_of
+from edos_dataset.publishing.cards.model import PLACEHOLDER
+
+MAIN = "main"
+_OURS = {"dataset": (*DATA, ".html"), "model": (".safetensors", ".py"), "space": (".py",)}
+"""Suffixes of what a release puts into a repository of each kind, and takes away where a later one has it no more."""
+_MADE = (CHANGELOG, CROISSANT)
+"""What is made for a release, and by later versions of this package perhaps otherwise."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a version would change on the Hub.
+
+    Attributes:
+        release: what is published, with all that is made for it.
+        uploads: paths of the files that are not on the branch yet, or not with this content.
+        deletions: paths of files on the branch that the release no longer has.
+        head: the commit that the branch is at, or begins at; None where there is no repository.
+        new_branch: the branch has to be made.
+        private: whether only some may see the repository; None where there is none.
+        previous: the version to compare with, or None.
+        changes: what changed since, by config.
+        published: the commit of the version, where it has been published with this very content.
+    """
+
+    release: Release
+    uploads: Sequence[str]
+    deletions: Sequence[str]
+    head: str | None
+    new_branch: bool
+    private: bool | None
+    previous: Version | None
+    changes: Sequence[ConfigChange]
+    published: str | None = None
+
+    def missing(self, listing: Mapping[str, RepoFile]) -> list[str]:
+        """Return the paths at which a listing of the Hub is not what was wanted, by LFS SHA-256 or git blob id."""
+        return [
+            *(path for path, file in self.release.files.items() if not _same(file, listing.get(path))),
+            *_stale(listing, self.release),
+        ]
+
+
+def publish(
+    release: Release,
+    remote: Remote,
+    version: Version,
+    *,
+    private: bool = False,
+    branch: str = MAIN,
+    dry_run: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> tuple[Plan, str | None]:
+    """Publish a data set, a model or a Space.
+
+    Args:
+        release: what `release.reading` gives.
+        remote: the repository, of the release's kind; made if it is not there.
+        version: of the data; see `versions` for what a step means. Of a model or Space, any that is later than the
+            last.
+        private: make a new repository private.
+        branch: that gets the commit; made if it is not there, from the previous version.
+        dry_run: only return the plan.
+        say: called with what is going on.
+
+    Returns:
+        The plan, and the commit that has the tag now, or None for a dry run.
+
+    Raises:
+        HubError: the Hub refused, or cannot be reached.
+        ValueError: the version exists with other content, or is too small a step.
+    """
+    if not dry_run:
+        say("asking for the user")
+        remote.user()
+    plan = make_plan(release, remote, version, branch, say)
+    if private and plan.private is False:
+        raise HubError(
+            f"{remote.url} is public, and --private only makes a new repository private: change it there first"
+        )
+    if dry_run or plan.published:
+        return plan, plan.published
+    if plan.private is None:
+        remote.create(private, sdk_of(release))
+    commit = _commit(plan, remote, version, branch, say)
+    say("verifying what is there")
+    if wrong := plan.missing(remote.files(commit)):
+        raise HubError(
+            f"{remote.url} at {commit} is not what was sent ({', '.join(wrong[:3])}), so it got no tag: look at it, "
+            "and give the command again"
+        )
+    remote.tag(version.tag, commit)
+    return plan, commit
+
+
+def make_plan(
+    release: Release, remote: Remote, version: Version, branch: str = MAIN, say: Callable[[str], None] = lambda _: None
+) -> Plan:
+    """Return what a version would change; nothing is written anywhere. Errors are those of `publish`."""
+    release = _named(release, remote, version)
+    say("asking what is published")
+    private = remote.private()
+    versions = versions_of(remote.tags()) if private is not None else {}
+    head = remote.head(branch) if private is not None else None
+    if version in versions:
+        plan = Plan(release, (), (), head, False, private, None, (), versions[version])
+        if wrong := plan.missing(remote.files(version.tag)):
+            newer = max(versions).after("patch")
+            text = (
+                f"{version.tag} is published at {remote.url} with other content "
+                f"({', '.join(wrong[:3])}{', ...' * (len(wrong) > 3)})"
+            )
+            raise HubError(f"{text}, and a tag never moves: publish this as another version, {newer} or more")
+        return plan
+    previous = max((known for known in versions if known < version), default=None)
+    if versions and max(versions) > version and branch == MAIN:
+        raise HubError(
+            f"{remote.url} is at {max(versions)} already: publish a later version, or give a --branch for the line of "
+            f"{version}"
+        )
+    say("comparing with what is published")
+    changes = _changes(release, remote, previous)
+    if previous is not None:
+        check_step(version, previous, changes)
+    new_branch = head is None and private is not None
+    head = head or (remote.head(previous.tag if previous else MAIN) if private is not None else None)
+    listing = remote.files(head) if head else {}
+    if release.kind == "dataset":
+        existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
+        text = changelog(existing, version, previous, changes)
+        described = croissant(
+            remote.repo, remote.url, str(version), release.files[CARD].content.decode(), release.files, release.configs
+        )
+        release = replace(
+            release,
+            files={**release.files, CHANGELOG: ReleaseFile(text.encode()), CROISSANT: ReleaseFile(described.encode())},
+        )
+    uploads = [path for path, file in release.files.items() if not _same(file, listing.get(path))]
+    return Plan(release, uploads, _stale(listing, release), head, new_branch, private, previous, changes)
+
+
+def _named(release: Release, remote: Remote, version: Version) -> Release:
+    """Return a release whose card says which version of a data set it is, or under which name a model loads; without
+    what is made from the history.
+    """
+    files = {path: file for path, file in release.files.items() if release.kind != "dataset" or path not in _MADE}
+    card = files[CARD].content.decode()
+    card = versioned(card, str(version)) if release.kind == "dataset" else card.replace(PLACEHOLDER, remote.repo)
+    return replace(release, files={**files, CARD: ReleaseFile(card.encode())})
+
+
+def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Callable[[str], None]) -> str:
+    head = plan.head or remote.head(MAIN)
+    assert head is not None, "a repository that was just made has a branch main"
+    if plan.new_branch or (plan.head is None and branch != MAIN):
+        remote.create_branch(branch, head)
+    if not plan.uploads and not plan.deletions:
+        return head
+    files = {path: plan.release.files[path] for path in plan.uploads}
+    additions = [CommitOperationAdd(path, file.source) for path, file in files.items()]
+    say(f"uploading {len(additions)} files, {sum(file.size for file in files.values()):,} bytes")
+    return remote.commit(
+        branch,
+        head,
+        additions,
+        plan.deletions,
+        f"Release {version}",
+        lambda commit: not plan.missing(remote.files(commit)),
+    )
+
+
+def _changes(release: Release, remote: Remote, previous: Version | None) -> list[ConfigChange]:
+    files, configs = release.files, release.configs
+    listing = remote.files(previous.tag) if previous else {}
+    before: Mapping[str, Mapping[str, str]] = {}
+    if previous and configs and CARD in listing:
+        before = configs_of(remote.read(CARD, previous.tag).decode(), list(listing), f"{remote.url} at {previous.tag}")
+
+    def opened(path: str) -> Path | bytes | IO[bytes]:
+        """Open a file of the previous version: the one here, where it has the same content, otherwise the Hub's."""
+        return (
+            files[path].source
+            if path in files and _same(files[path], listing[path])
+            else remote.opened(path, previous.tag if previous else MAIN)
+        )
+
+    changes = []
+    for config in [*configs, *(name for name in before if name not in configs)]:
+        old, new = before.get(config, {}), configs.get(config, {})
+        if not old or (old == new and all(_same(files[path], listing[path]) for path in new)):
+            rows = sum(pq.read_metadata(files[path].source).num_rows for path in new)
+            changes.append(ConfigChange(config, rows if old else 0, rows, added=0 if old else rows))
+        else:
+            there = remote.reading(f"read {config} of {previous}", lambda old=old: read_rows(old, opened))  # type: ignore[misc]
+            changes.append(compare(config, there, read_rows(new, lambda path: files[path].source) if new else None))
+    return changes
+
+
+def _same(file: ReleaseFile, there: RepoFile | None) -> bool:
+    if there is None or file.size != there.size:
+        return False
+    return file.sha256 == there.lfs.sha256 if there.lfs else file.blob == there.blob_id
+
+
+def _stale(listing: Mapping[str, RepoFile], release: Release) -> list[str]:
+    """Return what the Hub has of earlier versions and the release has not; what people put there otherwise stays."""
+    ours = _OURS[release.kind]
+    return [path for path in listing if path not in release.files and (path.endswith(ours) or path in COUNTS)]

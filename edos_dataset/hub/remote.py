@@ -1,0 +1,276 @@
+"""A repository on the Hub, with patience: calls are repeated after failures that pass, and other failures are told in
+plain words.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import IO, Any, Literal, TypeVar
+
+from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, HfFileSystem
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    LocalTokenNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.hf_api import RepoFile
+
+T = TypeVar("T")
+Kind = Literal["dataset", "model", "space"]
+
+_TRIES = 5
+_PASSING = (408, 429, 500, 502, 503, 504)
+_OVERTAKEN = (409, 412)
+_NO_ROOM = (402, 413, 507)
+_ROOM = ("storage", "quota", "too large", "exceeded")
+# The HTTP library's own base class of errors: which library that is, depends on the version of huggingface_hub.
+_HTTP_ERROR: type[Exception] = next(base for base in HfHubHTTPError.__mro__ if base.__module__.startswith("httpx"))
+_FAILURES = (_HTTP_ERROR, LocalTokenNotFoundError, OfflineModeIsEnabled, RuntimeError)
+
+
+class HubError(ValueError):
+    """The Hub did not do what it was asked; the message says why, and what to do."""
+
+
+class Remote:
+    """A repository on the Hub.
+
+    Args:
+        repo: namespace/name.
+        token: that of the user; None for the one that `hf auth login` stored or HF_TOKEN holds.
+        endpoint: address of the Hub; None for HF_ENDPOINT or the public one.
+        kind: what it holds.
+        wait: seconds before the second try; they double with each. Where the Hub says how long to wait, that counts.
+    """
+
+    def __init__(
+        self,
+        repo: str,
+        token: str | None = None,
+        endpoint: str | None = None,
+        kind: Kind = "dataset",
+        wait: float = 1.0,
+    ) -> None:
+        if repo.count("/") != 1 or not all(repo.split("/")):
+            raise HubError(f"{repo!r} is no name of a repository: give NAMESPACE/NAME")
+        self.api = HfApi(endpoint=endpoint, token=token)
+        self.repo, self.kind, self.wait = repo, kind, wait
+        self._where: dict[str, Any] = {"repo_id": repo, "repo_type": kind}
+
+    @property
+    def url(self) -> str:
+        """The address of its page."""
+        prefix = "" if self.kind == "model" else f"{self.kind}s/"
+        return f"{self.api.endpoint}/{prefix}{self.repo}"
+
+    def user(self) -> str:
+        """Return the name of the token's user."""
+        return str(self._call("ask for the user", self.api.whoami)["name"])
+
+    def private(self) -> bool | None:
+        """Return whether only some may see it, or None where it does not exist."""
+        return self._or_none("look at the repository", lambda: bool(self.api.repo_info(**self._where).private))
+
+    def head(self, revision: str) -> str | None:
+        """Return the commit of a branch, or None where there is no such branch, or no such repository."""
+        return self._or_none(
+            "look at the repository", lambda: str(self.api.repo_info(**self._where, revision=revision).sha)
+        )
+
+    def tags(self) -> dict[str, str]:
+        """Return each tag and the commit that it points to."""
+        return (
+            self._or_none(
+                "list the tags",
+                lambda: {tag.name: tag.target_commit for tag in self.api.list_repo_refs(**self._where).tags},
+            )
+            or {}
+        )
+
+    def files(self, revision: str) -> dict[str, RepoFile]:
+        """Return all files of a commit, branch or tag, by path."""
+
+        def listed() -> dict[str, RepoFile]:
+            found = self.api.list_repo_tree(**self._where, revision=revision, recursive=True)
+            return {entry.path: entry for entry in found if isinstance(entry, RepoFile)}
+
+        return self._call("list the files", listed)
+
+    def read(self, path: str, revision: str) -> bytes:
+        """Return the content of a small file."""
+
+        def content() -> bytes:
+            with self.opened(path, revision) as file:
+                return bytes(file.read())
+
+        return self._call(f"read {path}", content)
+
+    def opened(self, path: str, revision: str) -> IO[bytes]:
+        """Return a file open for reading; only what is read of it moves."""
+        prefix = "" if self.kind == "model" else f"{self.kind}s/"
+        system = HfFileSystem(endpoint=self.api.endpoint, token=self.api.token, skip_instance_cache=True)
+        file: IO[bytes] = system.open(
+            f"{prefix}{self.repo}@{revision}/{path}", "rb", cache_type="none"
+        )  # pyarrow asks for what it needs, and for no more
+        return file
+
+    def reading(self, what: str, function: Callable[[], T]) -> T:
+        """Return what a function that reads opened files gives, with the same patience."""
+        return self._call(what, function)
+
+    def create(self, private: bool, sdk: str | None = None) -> None:
+        """Make the repository, unless it is there; a Space needs an `sdk`, such as "gradio"."""
+        more: dict[str, Any] = {"space_sdk": sdk} if self.kind == "space" else {}
+        self._call(
+            "make the repository",
+            lambda: self.api.create_repo(self.repo, repo_type=self.kind, private=private, exist_ok=True, **more),
+        )
+
+    def create_branch(self, branch: str, start: str) -> None:
+        """Make a branch that begins at a commit or tag, unless it is there."""
+        self._call(
+            f"make the branch {branch}",
+            lambda: self.api.create_branch(**self._where, branch=branch, revision=start, exist_ok=True),
+        )
+
+    def commit(
+        self,
+        branch: str,
+        parent: str,
+        additions: Sequence[CommitOperationAdd],
+        deletions: Sequence[str],
+        message: str,
+        done: Callable[[str], bool],
+    ) -> str:
+        """Add and delete files by one commit: the branch moves once, at the end, or not at all.
+
+        Args:
+            branch: to move.
+            parent: its head; if someone else moved it, nothing is committed.
+            additions: files to add or replace.
+            deletions: paths to delete.
+            message: its title.
+            done: tells whether a commit holds what was wanted, by which a commit is found whose answer was lost.
+
+        Returns:
+            The new commit.
+        """
+        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [*additions]
+        operations += [CommitOperationDelete(path) for path in deletions]
+
+        def made_before() -> str | None:
+            head = self.head(branch)
+            return head if head is not None and head != parent and done(head) else None
+
+        def make() -> str:
+            made = self.api.create_commit(
+                **self._where, operations=operations, commit_message=message, revision=branch, parent_commit=parent
+            )
+            return str(made.oid)
+
+        self._call(
+            "upload",
+            lambda: self.api.preupload_lfs_files(
+                **self._where, additions=additions, revision=branch, free_memory=False
+            ),
+        )
+        return self._call("commit", make, made_before)
+
+    def tag(self, name: str, commit: str) -> None:
+        """Tag a commit; a tag of that name stays where it is, and is an error if that is elsewhere."""
+        self._call(
+            f"make the tag {name}",
+            lambda: self.api.create_tag(**self._where, tag=name, revision=commit),
+            lambda: True if self.tags().get(name) == commit else None,
+        )
+
+    def _or_none(self, what: str, function: Callable[[], T]) -> T | None:
+        def found() -> T | None:
+            try:
+                return function()
+            except (RepositoryNotFoundError, RevisionNotFoundError):
+                return None
+
+        return self._call(what, found)
+
+    def _call(self, what: str, function: Callable[[], T], made_before: Callable[[], T | None] = lambda: None) -> T:
+        """Call the Hub until it answers.
+
+        Args:
+            what: it is asked to do, for messages.
+            function: the call.
+            made_before: looks, after a call without an answer, whether it had its effect all the same.
+        """
+        for attempt in range(_TRIES):
+            try:
+                return function()
+            except _FAILURES as error:
+                cause = (
+                    error.__cause__
+                    if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception)
+                    else error
+                )
+                if not isinstance(cause, _FAILURES) or type(cause) is RuntimeError:
+                    raise
+                passing = _passes(cause)
+                if passing or _status(cause) in _OVERTAKEN:
+                    found = made_before()
+                    if found is not None:
+                        return found
+                if not passing or attempt == _TRIES - 1:
+                    raise HubError(self._told(what, cause)) from error
+                asked = _asked_wait(cause)
+                time.sleep(self.wait * 2**attempt if asked is None else asked)
+        raise AssertionError("the last try returns or raises")
+
+    def _told(self, what: str, error: Exception) -> str:
+        status, said = _status(error), _said(error)
+        token = "make one with the right to write, and give it as --token or HF_TOKEN, or log in by `hf auth login`"
+        begin = f"could not {what} at {self.url}"
+        if isinstance(error, LocalTokenNotFoundError):
+            return f"there is no token for the Hub: {token}"
+        if isinstance(error, OfflineModeIsEnabled):
+            return "HF_HUB_OFFLINE is set, so the Hub cannot be reached: unset it"
+        if status is None:
+            return (
+                f"the Hub at {self.api.endpoint} cannot be reached ({error}); nothing is lost: give the same "
+                "command again"
+            )
+        if status in _NO_ROOM or (status == 403 and any(word in said.lower() for word in _ROOM)):
+            return (
+                f"{begin}: there is no room ({status}: {said}); delete something there or get more, and give the "
+                "same command again"
+            )
+        if isinstance(error, RepositoryNotFoundError):
+            return f"the {self.kind} {self.repo} is not there, or the token may not see it ({status})"
+        if status == 401:
+            return f"the Hub does not accept the token ({said}): {token}"
+        if status == 403:
+            return f"{begin}: the token may not write there ({said}); {token}"
+        if status in _OVERTAKEN:
+            return f"{begin}: someone else changed it meanwhile ({said}); look at it, and give the same command again"
+        if status in _PASSING:
+            return f"{begin}, at {_TRIES} tries ({status}: {said}); nothing is lost: give the same command again later"
+        return f"{begin} ({status}: {said})"
+
+
+def _status(error: Exception) -> int | None:
+    return int(error.response.status_code) if isinstance(error, HfHubHTTPError) else None
+
+
+def _said(error: Exception) -> str:
+    return (
+        (error.server_message or str(error).strip().split("\n")[0]) if isinstance(error, HfHubHTTPError) else str(error)
+    )
+
+
+def _passes(error: Exception) -> bool:
+    status = _status(error)
+    return status in _PASSING if status is not None else isinstance(error, _HTTP_ERROR)
+
+
+def _asked_wait(error: Exception) -> float | None:
+    """Return the seconds that the Hub says to wait, if it does."""
+    asked = error.response.headers.get("Retry-After", "") if isinstance(error, HfHubHTTPError) else ""
+    return float(asked) if asked.isdigit() else None

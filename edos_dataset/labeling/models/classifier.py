@@ -1,0 +1,244 @@
+"""The dialogue emotion classifier: a turn with its history to the 41 labels (Welivita, Xie & Pu: OSED, Section 4 and
+EDOS, Section 3.3.1).
+
+Any encoder of transformers reads the turns in one sequence, newest first. The word embeddings of a turn are multiplied
+by the weight of its age before positions are added, so an old turn speaks more quietly; attention pooling, a tanh layer
+and a linear layer give the logits. With a single turn the same model is the sentence-level weak labeler (Section 3.1).
+
+This file travels with every saved model (`trust_remote_code=True`), so it imports nothing of this package.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    PretrainedConfig,
+    PreTrainedModel,
+    TextClassificationPipeline,
+)
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+NORMALISATIONS = ("sum", "newest")
+POOLINGS = ("attention", "mean")
+
+
+class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call]
+    """Configuration of `DialogueClassifier`.
+
+    Args:
+        encoder: configuration of the encoder as a dictionary, its `model_type` among it.
+        decay: weight of a turn relative to the next newer one, above 0, at most 1; 1 is no decay.
+        normalisation: "sum": the weights of the turns that are there sum to 1, as in the papers; "newest": the newest
+            turn weighs 1, so that a single turn and the last turn of a dialogue look alike.
+        pooling: "attention" as in the papers, or "mean" over the tokens.
+        separators: separator tokens between two turns: 1 as in BERT, 2 as in RoBERTa.
+        separator_id: id of that token, by which the turns of a sequence are found.
+        max_tokens: tokens of a dialogue that are read, at least 3; older ones are left out.
+        dropout: probability of dropping a value of the pooled vector and of the hidden layer in training.
+        softmax_temperature: what the logits are divided by, above 0; fitted on validation data, so that probabilities
+            are calibrated.
+        context: earlier turns that the model was trained to read: 0 for the weak labeler, null for any number.
+    """
+
+    model_type = "edos-dialogue-classifier"
+
+    def __init__(
+        self,
+        encoder: dict[str, Any] | None = None,
+        decay: float = 0.5,
+        normalisation: str = "sum",
+        pooling: str = "attention",
+        separators: int = 1,
+        separator_id: int = 102,
+        max_tokens: int = 100,
+        dropout: float = 0.1,
+        softmax_temperature: float = 1.0,
+        context: int | None = None,
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        if not 0 < decay <= 1:
+            raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
+        if normalisation not in NORMALISATIONS or pooling not in POOLINGS:
+            raise ValueError(
+                f"normalisation is one of {NORMALISATIONS} and pooling one of {POOLINGS}, got {normalisation!r} and "
+                f"{pooling!r}"
+            )
+        if not softmax_temperature > 0:
+            raise ValueError(f"softmax_temperature must be above 0, got {softmax_temperature}")
+        self.encoder = encoder or {"model_type": "bert"}
+        self.decay, self.normalisation, self.pooling = decay, normalisation, pooling
+        self.separators, self.separator_id, self.max_tokens = separators, separator_id, max_tokens
+        kwargs.setdefault(
+            "custom_pipelines",
+            {
+                "text-classification": {
+                    "impl": "classifier.DialoguePipeline",
+                    "pt": ["AutoModelForSequenceClassification"],
+                }
+            },
+        )
+        self.dropout, self.softmax_temperature, self.context = dropout, softmax_temperature, context
+        super().__init__(**kwargs)
+
+
+class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """An encoder of transformers with decaying turn weights and a classification head.
+
+    Attributes:
+        encoder: the `AutoModel`; it must accept `inputs_embeds`.
+    """
+
+    config_class = DialogueClassifierConfig
+    base_model_prefix = "encoder"
+    supports_gradient_checkpointing = True
+    accepts_loss_kwargs = False  # else Trainer multiplies the loss by the number of processes
+    _supports_sdpa = True
+
+    def __init__(self, config: DialogueClassifierConfig) -> None:
+        super().__init__(config)
+        settings, models = dict(config.encoder), cast(Any, AutoModel)
+        self.encoder = models.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
+        width = int(self.encoder.config.hidden_size)
+        self.attention_layer = nn.Linear(width, width)
+        self.attention_vector = nn.Linear(width, 1, bias=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.hidden_layer = nn.Linear(width, width)
+        self.output_layer = nn.Linear(width, cast(int, config.num_labels))
+        self.post_init()  # type: ignore[no-untyped-call]
+        # All attention scores start at zero: the untrained pooling is the mean, for which sentence encoders were
+        # trained.
+        nn.init.zeros_(self.attention_vector.weight)
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        token_weights: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        **kwargs: object,
+    ) -> SequenceClassifierOutput:
+        """Classify dialogues.
+
+        Args:
+            input_ids: [batch, tokens], the turns newest first, padded at the right.
+            attention_mask: [batch, tokens], 1 for tokens and 0 for padding; all 1 by default.
+            token_weights: [batch, tokens], factors of the word embeddings; by default `turn_weights` finds them.
+            labels: [batch] ids, or [batch, labels] probabilities, for the cross-entropy loss.
+            **kwargs: further inputs of the encoder, such as `position_ids`.
+
+        Returns:
+            `logits` [batch, labels], divided by the temperature when not training, and `loss`, the mean over the batch,
+            where labels were given.
+        """
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        if token_weights is None:
+            token_weights = self.turn_weights(input_ids, mask)
+        embeddings = self.encoder.get_input_embeddings()(input_ids) * token_weights.unsqueeze(-1).to(self.encoder.dtype)
+        kwargs.pop("token_type_ids", None)  # segment 0 everywhere: the weights tell the turns apart
+        states = self.encoder(inputs_embeds=embeddings, attention_mask=mask, **kwargs).last_hidden_state
+        hidden = torch.tanh(self.hidden_layer(self.dropout(self.pool(states, mask))))
+        logits = self.output_layer(self.dropout(hidden))
+        if not self.training:
+            logits = logits / self.config.softmax_temperature
+        loss = None if labels is None else nn.functional.cross_entropy(logits.float(), labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+    def turn_weights(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the weight of every token, [batch, tokens]: decay to the power of its turn's age, normalised as
+        configured.
+
+        A turn's separators count to it, and so does the start token to the newest. No power overflows at any number of
+        turns.
+        """
+        separators = (input_ids == self.config.separator_id) & (mask > 0)
+        before = separators.cumsum(1) - separators.long()
+        age = (before + self.config.separators - 1) // self.config.separators
+        age = torch.where(mask > 0, age, 0)
+        weights: torch.Tensor = torch.pow(float(self.config.decay), age.double())
+        if self.config.normalisation == "sum":
+            count = age.max(dim=1, keepdim=True).values + 1
+            ages = torch.arange(int(count.max()), device=age.device)
+            weights = weights / torch.where(ages < count, torch.pow(float(self.config.decay), ages.double()), 0).sum(
+                1, keepdim=True
+            )
+        return torch.where(mask > 0, weights, 1).float()
+
+    def pool(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the weighted mean of the hidden states [batch, tokens, width], [batch, width]."""
+        if self.config.pooling == "mean":
+            share = mask.to(states.dtype)
+            share = share / share.sum(1, keepdim=True)
+        else:
+            scores = self.attention_vector(torch.tanh(self.attention_layer(states))).squeeze(-1)
+            share = torch.softmax(scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min), dim=1)
+        return torch.einsum("bt,btw->bw", share, states)
+
+
+def sequence(turns: Sequence[list[int]], start: int, separator: int, separators: int, max_length: int) -> list[int]:
+    """Return the token ids of a dialogue, newest turn first: start, newest, separators, the one before, ..., separator.
+
+    Args:
+        turns: token ids of the turns without special tokens, oldest first; at least one turn.
+        start: id of the token that opens the sequence.
+        separator: id of the token that ends a turn.
+        separators: how many of them stand between two turns.
+        max_length: most tokens of the result, at least 3; what is older is cut off, the last token stays a separator.
+    """
+    ids = [start]
+    for age, turn in enumerate(reversed(turns)):
+        if len(ids) + separators >= max_length and age:
+            break
+        ids += [separator] * (separators - 1 if age else 0) + turn[:max_length] + [separator]
+    if len(ids) > max_length:
+        ids = [*ids[: max_length - 1], separator]
+    return ids
+
+
+class DialoguePipeline(TextClassificationPipeline):
+    """`pipeline("text-classification", model=..., trust_remote_code=True)`: the label of a turn, or of the last turn of
+    a dialogue.
+
+    The input is a string, a dialogue as a list of turns, oldest first, or a list of such dialogues. As for every text
+    classification, `top_k=3` gives the three most probable labels and `top_k=None` all of them.
+    """
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Return `[{"label", "score"}]` for one input, a list of such lists for a list of dialogues.
+
+        Raises:
+            ValueError: an input is neither a string nor a list of at least one string.
+        """
+        many = isinstance(inputs, list) and bool(inputs) and all(isinstance(dialogue, list) for dialogue in inputs)
+        dialogues: Any = [
+            {"turns": [turns] if isinstance(turns, str) else turns} for turns in (inputs if many else [inputs])
+        ]
+        for number, turns in enumerate(dialogue["turns"] for dialogue in dialogues):
+            if not isinstance(turns, list) or not turns or not all(isinstance(turn, str) for turn in turns):
+                raise ValueError(
+                    f"input {number} is {turns!r}: expected a string, or a dialogue as a list of at least one string"
+                )
+        kwargs.setdefault("top_k", 1)
+        results: Any = super().__call__(dialogues, *args, **kwargs)
+        return results if many else results[0]
+
+    def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue."""
+        tokenizer, config = cast(Any, self.tokenizer), self.model.config
+        turns = tokenizer(inputs["turns"], add_special_tokens=False, split_special_tokens=True)[
+            "input_ids"
+        ]  # "[SEP]" in a turn is text
+        ids = torch.tensor(
+            [sequence(turns, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)]
+        )
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+AutoConfig.register(DialogueClassifierConfig.model_type, DialogueClassifierConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(DialogueClassifierConfig, DialogueClassifier, exist_ok=True)
+DialogueClassifierConfig.register_for_auto_class()  # type: ignore[no-untyped-call]
+DialogueClassifier.register_for_auto_class("AutoModelForSequenceClassification")  # type: ignore[no-untyped-call]

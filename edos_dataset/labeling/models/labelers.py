@@ -1,0 +1,181 @@
+"""Everything that can label turns, behind one small interface: linear heads, fine-tuned encoders, and the static tier
+for millions of turns.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.labeling.models.heads import LinearHead
+from edos_dataset.labeling.models.inference import TransformerLabeler, model_digest
+
+LINEAR = {"linear-weak": "weak", "linear-dialogue": "dialogue"}
+FINE_TUNED = {"weak": "weak-minilm", "dialogue": "dialogue-minilm"}
+STATIC = "fast"
+SHIPPED = (*FINE_TUNED, STATIC, *LINEAR)
+"""Names of the labelers that the package carries."""
+
+_WEIGHTS = Path(__file__).with_name("weights")
+_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+
+
+class Labeler(Protocol):
+    """What labels turns.
+
+    Attributes:
+        identity: name and digest of everything that decides a probability, for fingerprints.
+        source: what stands in `label_source`.
+        record: how it was made: data, metrics, licences.
+        context: earlier turns that it sees a turn with: 0 for single turns, None for any number.
+    """
+
+    @property
+    def identity(self) -> str: ...  # noqa: D102 - said above
+
+    @property
+    def source(self) -> str: ...  # noqa: D102
+
+    @property
+    def record(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def context(self) -> int | None: ...  # noqa: D102
+
+    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
+        """Return the probabilities of every turn, seen with its own history: float32 [turns of all dialogues, 41], turn
+        after turn.
+
+        Args:
+            dialogues: turns of each dialogue, oldest first.
+        """
+        ...
+
+
+class LinearLabeler:
+    """A linear head on the embeddings of the default encoder.
+
+    Args:
+        head: the head.
+        device: torch device of the encoder.
+        batch_tokens: most tokens in a batch of the encoder; its own default if None.
+    """
+
+    def __init__(self, head: LinearHead, device: str = "cpu", batch_tokens: int | None = None) -> None:
+        self.head = head
+        self.encoder = Encoder(DEFAULT_MODEL, device, batch_tokens)
+
+    @cached_property
+    def identity(self) -> str:
+        """Digests of head and encoder."""
+        return f"{self.head.source.partition('@')[0]}@{self.head.identity} on {self.encoder.identity}"
+
+    @property
+    def source(self) -> str:
+        """Name and short digest of the head."""
+        return self.head.source
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The head's record."""
+        return self.head.record
+
+    @property
+    def context(self) -> int | None:
+        """All earlier turns for a head with a decay, and none for one without."""
+        return 0 if self.head.decay is None else None
+
+    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
+        """Return the probabilities of every turn; see `Labeler`."""
+        # Runs keep embeddings in half precision, and the heads were fitted to such.
+        embeddings = self.encoder.encode(list(chain.from_iterable(dialogues))).astype(np.float16).astype(np.float32)
+        return self.on_embeddings(embeddings, np.cumsum([0, *map(len, dialogues)]))
+
+    def on_embeddings(self, embeddings: Floats, offsets: npt.NDArray[np.integer]) -> Floats:
+        """Return the probabilities of turns whose embeddings are there, float32 [turns, 41]; arguments as for
+        `LinearHead.features`.
+        """
+        return self.head.predict_proba(self.head.features(embeddings, offsets))
+
+
+def is_linear(name: str) -> bool:
+    """Tell whether a name stands for a linear head, which looks at the embeddings of the stage "encode"."""
+    return name in LINEAR or (Path(name) / "head.safetensors").is_file()
+
+
+@lru_cache(maxsize=4)
+def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None) -> Labeler:
+    """Return a labeler; its weights are loaded at the first use and shared by all callers of the process.
+
+    Args:
+        name: one of SHIPPED, a folder (a saved model of transformers, linear head or static labeler), or the Hub id of
+            a sequence classifier with our labels.
+        device: torch device; heads and models take it, the static labeler has none.
+        batch_tokens: most tokens in a batch, padding included; by default what suits the device.
+
+    Raises:
+        ValueError: the name is none of these, or the model has other labels.
+    """
+    if batch_tokens is not None and batch_tokens < 1:
+        raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
+    _check_device(device)
+    if is_linear(name):
+        return LinearLabeler(LinearHead.load(LINEAR.get(name, name)), device, batch_tokens)
+    if name in FINE_TUNED:
+        from edos_dataset.labeling.models.packed import identify, unpack
+
+        # The folder's own digest would depend on the version of transformers that wrote it.
+        return TransformerLabeler(unpack(FINE_TUNED[name]), device, batch_tokens, identify(FINE_TUNED[name]))
+    if name == STATIC or (Path(name) / "static.safetensors").is_file():
+        from edos_dataset.labeling.models.static import StaticLabeler
+
+        return StaticLabeler.load(_WEIGHTS / STATIC if name == STATIC else name)
+    if Path(name).is_dir():
+        return TransformerLabeler(name, device, batch_tokens)
+    folder = _fetched(name)
+    return TransformerLabeler(folder, device, batch_tokens, f"{Path(name).name}@{model_digest(folder)}")
+
+
+def default_device() -> str:
+    """Return "cuda" where there is a GPU that torch can use, and "cpu" elsewhere."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _check_device(device: str) -> None:
+    if device == "cpu":
+        return  # most runs: torch need not be loaded yet
+    import torch
+
+    try:
+        index = torch.device(device).index or 0
+    except RuntimeError as error:
+        raise ValueError(
+            f"device {device!r} is none that torch knows; give cpu, cuda, or cuda:1 for the second GPU"
+        ) from error
+    if device.startswith("cuda") and index >= torch.cuda.device_count():
+        raise ValueError(
+            f"device {device!r} is not there: torch sees {torch.cuda.device_count()} GPUs; give another one, or cpu"
+        )
+
+
+def _fetched(name: str) -> Path:
+    """Return the local copy of a model of the Hub."""
+    import huggingface_hub
+
+    try:
+        return Path(
+            huggingface_hub.snapshot_download(name, allow_patterns=_HUB_FILES, ignore_patterns=["onnx/*", "openvino/*"])
+        )
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"model {name!r} is neither one of {', '.join(SHIPPED)}, a folder, nor a model that the Hub gave: {error}; "
+            "give the Hub id as owner/model"
+        ) from error

@@ -1,0 +1,160 @@
+"""Fine-tuned classifiers small enough to ship: what training changed of a backbone that is a package of its own, in 8
+bits.
+
+`pack` keeps, of a classifier around all-MiniLM-L6-v2, the difference of every weight matrix to the backbone's as whole
+numbers from -127 to 127 with one factor a row, and everything else (biases, normalisations, head) in half precision;
+what is equal is left out. `unpack` puts the model folder together again, once a machine. The labels that this rounding
+changes are counted when a model is packed (`training/pack_classifier.py`).
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file, save
+
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
+
+SHIPPED = ("weak-minilm", "dialogue-minilm")
+"""The classifiers that the package carries."""
+
+_WEIGHTS = Path(__file__).with_name("weights")
+_FILE = "packed.safetensors"
+_BESIDE = ("config.json", "record.json", "metrics.json", "README.md")
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+
+def pack(model: Path, folder: Path) -> None:
+    """Write a trained classifier's folder in the packed form.
+
+    Args:
+        model: folder of a `DialogueClassifier` around all-MiniLM-L6-v2, as `training/train_classifier.py` writes it.
+        folder: gets packed.safetensors and the small files that lie in the model's folder.
+    """
+    base, packed = _backbone(), {}
+    for name, value in load_file(model / "model.safetensors").items():
+        start = base.get(name)
+        if start is not None and np.array_equal(start, value):
+            continue
+        if start is None or value.ndim != 2:
+            packed[name] = value.astype(np.float16)
+            continue
+        change = value.astype(np.float32) - start
+        factor = np.maximum(np.abs(change).max(axis=1, keepdims=True) / 127, 1e-12).astype(np.float32)
+        packed[name] = np.rint(change / factor).astype(np.int8)
+        packed[f"{name}:factor"] = factor
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _FILE).write_bytes(save({name: np.ascontiguousarray(value) for name, value in packed.items()}))
+    for name in _BESIDE:
+        if (model / name).is_file():
+            shutil.copyfile(model / name, folder / name)
+
+
+def identify(name: str) -> str:
+    """Return a shipped classifier's name and a digest of its weights and settings: `dialogue-minilm@` and 16 hex
+    digits.
+    """
+    return f"{name}@{_digest(_shipped(name))[:16]}"
+
+
+def unpack(name: str, out: Path | None = None) -> Path:
+    """Return the folder of a shipped classifier as transformers loads it, written at the first call and kept.
+
+    Args:
+        name: one of SHIPPED.
+        out: folder to write instead, new or empty; by default one in the cache of Hugging Face (`HF_HOME`).
+
+    Raises:
+        ValueError: there is no such classifier, or `out` has files.
+        ModuleNotFoundError: the backbone's package is missing.
+    """
+    source = _shipped(name)
+    if out is not None:
+        if out.exists() and any(out.iterdir()):
+            raise ValueError(f"{out} is not empty: name a new folder")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _write(source, out)
+        return out
+    from huggingface_hub.constants import HF_HOME
+
+    folder = Path(HF_HOME) / "edos" / identify(name).replace("@", "-")
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _write(source, folder)
+    return folder
+
+
+def _write(source: Path, folder: Path) -> None:
+    """Write the model folder under a temporary name and rename it, so that it is whole or absent, whoever else does the
+    same.
+    """
+    import torch
+    from transformers import AutoTokenizer
+
+    from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+
+    with tempfile.TemporaryDirectory(dir=folder.parent) as parent:
+        work = Path(parent) / "model"
+        model = DialogueClassifier(DialogueClassifierConfig.from_pretrained(source))
+        model.load_state_dict(
+            {key: torch.from_numpy(np.array(value)) for key, value in restore(load_file(source / _FILE)).items()},
+            strict=True,
+        )
+        model.save_pretrained(work)
+        AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL)).save_pretrained(work)
+        for name in set(_BESIDE) - {"config.json"}:
+            if (source / name).is_file():
+                shutil.copyfile(source / name, work / name)
+        try:
+            if folder.is_dir():
+                folder.rmdir()
+            os.rename(work, folder)
+        except OSError:
+            if not (folder / "config.json").is_file():  # else another process was faster
+                raise
+
+
+def restore(packed: Tensors) -> Tensors:
+    """Return all weights, float32, of the packed ones and the backbone's."""
+    weights: Tensors = dict(_backbone())
+    for name, value in packed.items():
+        if value.dtype == np.int8:
+            weights[name] = weights[name] + value.astype(np.float32) * packed[f"{name}:factor"]
+        elif not name.endswith(":factor"):
+            weights[name] = value.astype(np.float32)
+    return weights
+
+
+@cache
+def _backbone() -> Tensors:
+    """Return the backbone's weights by the names they have in a classifier."""
+    weights = load_file(model_folder(DEFAULT_MODEL) / "model.safetensors")
+    return {
+        f"encoder.{name}": value.astype(np.float32) for name, value in weights.items() if "position_ids" not in name
+    }
+
+
+def _shipped(name: str) -> Path:
+    if name not in SHIPPED or not (_WEIGHTS / name / _FILE).is_file():
+        raise ValueError(f"no classifier {name!r} comes with the package; there are {', '.join(map(repr, SHIPPED))}")
+    return _WEIGHTS / name
+
+
+@cache
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256((folder / _FILE).read_bytes())
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    digest.update(
+        json.dumps(
+            {key: value for key, value in config.items() if key != "transformers_version"}, sort_keys=True
+        ).encode()
+    )
+    return digest.hexdigest()

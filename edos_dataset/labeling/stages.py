@@ -1,0 +1,180 @@
+"""The labelling stages: embeddings of turns, weak labels of single turns, labels of turns with their history."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.arrays import Floats, nest, unnest
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
+from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler, load_labeler
+from edos_dataset.labels import EMOTIONS, LABELS
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.schema import ENCODED, LABELLED, LABELLED_TURN, TOP
+
+
+@dataclass(frozen=True)
+class EncodeTurns(Stage):
+    """Embed every turn: DIALOGUES to ENCODED.
+
+    On a CPU it runs in one thread, so that a run gives the same bytes whatever its number of workers.
+
+    Args:
+        model: a SentenceTransformer: the packaged all-MiniLM-L6-v2, a Hub id or a folder.
+        device: "cpu", "cuda", "cuda:1", ...
+    """
+
+    model: str = DEFAULT_MODEL
+    device: str = "cpu"
+
+    name: ClassVar[str] = "encode"
+    unit: ClassVar[Unit] = "turns"
+
+    def inputs(self) -> dict[str, str]:
+        """Return the identity of the model's weights."""
+        return {"model": Encoder(self.model).identity}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Add the embeddings."""
+        turns, offsets = unnest(table, "turns")
+        with limit_threads(1):
+            vectors = Encoder(self.model, self.device).encode(turns.field("text").to_pylist()).astype("<f2")
+        rows = [vectors[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+        return table.select(ENCODED.names[:-1]).append_column(
+            ENCODED.field("embeddings"), pa.array(rows, pa.large_binary())
+        )
+
+
+@dataclass(frozen=True)
+class LabelTurns(Stage):
+    """Label every turn by itself, and score turns and dialogues: DIALOGUES or ENCODED to LABELLED (the weak labeler of
+    EDOS, Section 3).
+
+    A dialogue's emotionality is the mean over its turns of the probabilities of the 32 emotions, summed (Xie & Pu,
+    Section 3); its confidence is the mean probability of its turns' labels.
+
+    Args:
+        model: a name that `load_labeler` knows. A linear head takes the embeddings of the stage "encode" where they are
+            there.
+        device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
+            its number of workers.
+        top: how many of the most probable labels stand beside each turn, 1 to 41.
+        batch_tokens: most tokens in a batch, padding included; by default what suits the device.
+    """
+
+    model: str = "linear-weak"
+    device: str = "cpu"
+    top: int = 3
+    batch_tokens: int | None = None
+
+    name: ClassVar[str] = "label"
+    unit: ClassVar[Unit] = "turns"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not 1 <= self.top <= len(LABELS):
+            raise ValueError(f"top must be from 1 to {len(LABELS)}, got {self.top}")
+
+    @property
+    def labeler(self) -> Labeler:
+        """The model, shared by all stages of the process that name it."""
+        return load_labeler(self.model, self.device, self.batch_tokens)
+
+    def inputs(self) -> dict[str, str]:
+        """Return the identity of the model's weights."""
+        return {"model": self.labeler.identity}
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the model's record, by the name that stands in `label_source`."""
+        return {self.labeler.source: self.labeler.record}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Add labels and scores."""
+        offsets, probabilities, turns = self._label(table)
+        columns = {field.name: table[field.name] for field in ENCODED if field.name in table.column_names}
+        columns.setdefault("embeddings", pa.nulls(table.num_rows, pa.large_binary()))
+        columns["turns"] = turns
+        columns["emotionality"] = _means(probabilities[:, : len(EMOTIONS)].sum(axis=1), offsets)
+        columns["confidence"] = _means(probabilities.max(axis=1, initial=0), offsets)
+        return pa.table(columns, schema=LABELLED)
+
+    def _label(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray, pa.ListArray]:
+        """Return the offsets of the dialogues, the probabilities of their turns [turns, 41], and the labelled turns."""
+        from edos_dataset.labeling.models.static import StaticLabeler
+
+        turns, offsets = unnest(table, "turns")
+        labeler = self.labeler
+        if isinstance(labeler, LinearLabeler) and _encoded(table):
+            probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
+        else:
+            with limit_blas(1) if isinstance(labeler, StaticLabeler) else limit_threads(1):
+                probabilities = labeler.predict_proba(dialogues_of(turns.field("text"), offsets))
+        return offsets, probabilities, _labelled(turns, offsets, probabilities, self.top, labeler.source)
+
+
+@dataclass(frozen=True)
+class AnnotateDialogues(LabelTurns):
+    """Label every turn with its history: LABELLED to LABELLED; the labels are replaced, the scores that selected the
+    dialogue stay.
+
+    Other tables with turns will do as well: all columns but the turns stay as they are.
+
+    Args:
+        model: as for LabelTurns, and so are the others.
+        device: likewise.
+        top: likewise.
+        batch_tokens: likewise.
+    """
+
+    model: str = "linear-dialogue"
+
+    name: ClassVar[str] = "annotate"
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Replace the labels."""
+        _, _, turns = self._label(table)
+        return table.set_column(table.column_names.index("turns"), LABELLED.field("turns"), turns)
+
+
+def _encoded(table: pa.Table) -> bool:
+    return "embeddings" in table.column_names and not table["embeddings"].null_count
+
+
+def dialogues_of(texts: pa.StringArray, offsets: np.ndarray) -> list[list[str]]:
+    """Return flat texts as the turns of each dialogue."""
+    flat = texts.to_pylist()
+    return [flat[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
+def embeddings_of(table: pa.Table) -> np.ndarray:
+    """Return the embeddings of all turns of an ENCODED or LABELLED table, float32 [turns, dim]."""
+    turns, _ = unnest(table, "turns")
+    data = b"".join(table["embeddings"].to_pylist())
+    return np.frombuffer(data, "<f2").reshape(len(turns), -1 if data else 0).astype(np.float32)
+
+
+def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats, top: int, source: str) -> pa.ListArray:
+    """Return the turns with label, confidence, the most probable labels (of equal ones the smaller id first), and who
+    says so.
+    """
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
+    ranked = np.take_along_axis(probabilities, order, axis=1)
+    ends = np.arange(len(turns) + 1) * order.shape[1]
+    columns = {
+        **{name: turns.field(name) for name in ("text", "start", "end", "sentence_ids")},
+        "label": order[:, 0],
+        "confidence": ranked[:, 0],
+        "top": nest(ends, TOP, {"label": order.ravel(), "probability": ranked.ravel()}),
+        "label_source": [source] * len(turns),
+    }
+    return nest(offsets, LABELLED_TURN, columns)
+
+
+def _means(values: np.ndarray, offsets: np.ndarray) -> pa.Array:
+    """Return the mean of each dialogue's values, float32; it does not depend on the dialogues beside it."""
+    lengths = np.diff(offsets)
+    if not lengths.all():
+        raise ValueError("a dialogue without turns cannot be scored")
+    sums = np.add.reduceat(values.astype(np.float64), offsets[:-1]) if len(lengths) else np.zeros(0)
+    return pa.array((sums / lengths).astype(np.float32))

@@ -1,0 +1,1 @@
+"""Measures: plain functions over arrays and strings."""

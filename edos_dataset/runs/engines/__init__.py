@@ -1,0 +1,1 @@
+"""Where the shards of a run are made."""

@@ -1,0 +1,221 @@
+"""What a pipeline is made of: stages that see a batch, steps that see the corpus, and marks where a config leaves. It
+knows no stage.
+"""
+
+import ast
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.util import find_spec, resolve_name
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from edos_dataset.schema import REASON
+
+Unit = Literal["files", "lines", "sentences", "turns", "dialogues"]
+"""What a stage counts; no unit is ever lost between its input and its kept and rejected output."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the pipeline: a table in, a table out.
+
+    A subclass is a frozen dataclass whose fields are its parameters. It holds no state between batches and may be given
+    any batch of whole rows, so the same object runs in a run of this package, in `datasets.Dataset.map(batched=True)`
+    with the arrow format, and in Ray Data's `map_batches`.
+
+    What a stage drops leaves as a row with a reason code in the column `reason`; rows with null, and all rows of a
+    table without that column, go on. A dialogue of which only some turns go becomes two rows or more: what stays, and
+    what leaves for each reason.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[Unit]
+    version: ClassVar[int] = 1
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Process a batch."""
+        raise TypeError(f"{type(self).__name__} is not a stage: it defines no __call__")
+
+    def tally(self, table: pa.Table) -> dict[str, int]:
+        """Return counts over an output table that the manifest keeps; counts of several batches are added."""
+        return {}
+
+    def fingerprint(self) -> str:
+        """Return a hash of the stage's code (its module and all of ours that it imports), version and parameters."""
+        return _fingerprint(self)
+
+    def inputs(self) -> dict[str, str]:
+        """Return what else the output depends on, name to hash: the weights of a model, say."""
+        return {}
+
+
+@dataclass(frozen=True)
+class CorpusStep:
+    """A step that needs the whole corpus: it reads the shards and says what must leave."""
+
+    name: ClassVar[str]
+    unit: ClassVar[Unit]
+    version: ClassVar[int] = 1
+
+    def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
+        """Yield what leaves, one table of REMOVALS for each shard, in the order of the shards.
+
+        Args:
+            shards: Parquet files of dialogues. The decision may depend on their rows, never on how these are spread
+                over files.
+        """
+        raise TypeError(f"{type(self).__name__} is not a corpus step: it defines no decide")
+
+    def apply(self, table: pa.Table, removals: pa.Table) -> pa.Table:
+        """Carry the decision out on the shard that it is about: return its rows with the column `reason`. By default
+        whole rows leave.
+        """
+        reasons = np.full(table.num_rows, None, dtype=object)
+        reasons[removals["row"].to_numpy()] = removals["reason"].to_pylist()
+        return table.append_column(REASON, pa.array(reasons, pa.string()))
+
+    def fingerprint(self) -> str:
+        """Return a hash of the step's code, version and parameters."""
+        return _fingerprint(self)
+
+
+REMOVALS = pa.schema({"row": pa.int32(), "turn": pa.int32(), "reason": pa.string()})
+"""What a corpus step removes from a shard: a turn (and so the rest of its dialogue), or the whole dialogue where `turn`
+is null.
+"""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A mark in the list of stages: the dialogues that arrive here are published as this config."""
+
+    config: str
+
+
+Pipeline = Sequence[Stage | CorpusStep | Output]
+
+
+def _fingerprint(step: Stage | CorpusStep) -> str:
+    inputs = step.inputs() if isinstance(step, Stage) else {}
+    code = code_hash(type(step).__module__)
+    return hash_json(
+        {"step": step.name, "version": step.version, "parameters": asdict(step), "inputs": inputs, "code": code}
+    )
+
+
+def count_units(table: pa.Table, unit: Unit) -> int:
+    """Count a table's units: rows for dialogues, and otherwise the members of its list columns.
+
+    A turn is made of sentences, so a table of turns can be counted in sentences too; a document counts as one file.
+    """
+    if unit == "dialogues":
+        return int(table.num_rows)
+    if unit in table.column_names:
+        return _members(table[unit])
+    if unit == "files":
+        return int(table.num_rows)
+    if unit == "sentences" and "turns" in table.column_names:
+        turns = pc.list_flatten(table["turns"])
+        return _members(pc.struct_field(turns, "sentence_ids"))
+    raise ValueError(f"cannot count {unit} in a table of {', '.join(table.column_names)}")
+
+
+def _members(column: pa.ChunkedArray) -> int:
+    return int(pc.sum(pc.list_value_length(column)).as_py() or 0)
+
+
+def split_rejects(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+    """Part the output of a stage into the rows that go on, without the column `reason`, and those that leave (None
+    where no row does).
+    """
+    if REASON not in table.column_names:
+        return table, None
+    goes_on = pc.is_null(table[REASON])
+    rejected = table.filter(pc.invert(goes_on))
+    return table.filter(goes_on).drop_columns([REASON]), rejected if rejected.num_rows else None
+
+
+def count_reasons(rejected: pa.Table, unit: Unit) -> Counter[str]:
+    """Count the rejected units by reason."""
+    return Counter(
+        {
+            reason: count_units(rejected.filter(pc.equal(rejected[REASON], reason)), unit)
+            for reason in pc.unique(rejected[REASON]).to_pylist()
+        }
+    )
+
+
+def hash_json(record: object) -> str:
+    """Return the SHA-256 (hex) of a JSON-serialisable value, with sorted keys."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def code_hash(module: str) -> str:
+    """Return a hash of a module's source and of every module of its package, and of ours, that it imports, directly or
+    not.
+
+    An edit anywhere below a stage must make its old shards stale: `datasets` hashes imported functions by name and
+    would serve them again.
+
+    Raises:
+        ValueError: the module has no source file, as in a notebook, so that nobody could tell when its code changes.
+    """
+    packages = {module.partition(".")[0], __name__.partition(".")[0]}
+    seen: dict[str, str] = {}
+    queue = [module]
+    while queue:
+        name = queue.pop()
+        path = None if name in seen else _source_file(name)
+        if path is not None:
+            source = path.read_bytes()
+            seen[name] = hashlib.sha256(source).hexdigest()
+            parent = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            queue += [imported for imported in _imports(source, parent) if imported.partition(".")[0] in packages]
+    if module not in seen:
+        raise ValueError(
+            f"module {module!r} has no source file: a run must notice when a stage's code changes, so define stages in "
+            "a .py file"
+        )
+    return hash_json(seen)
+
+
+def _imports(source: bytes, parent: str) -> list[str]:
+    """Return what the source of a module of the package `parent` imports; of "from a import b" both a and a.b, as b may
+    be a module.
+    """
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            origin = resolve_name("." * node.level + (node.module or ""), parent)
+            names += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+    return names
+
+
+def _source_file(module: str) -> Path | None:
+    parent = module.rpartition(".")[0]
+    owner = _source_file(parent) if parent else None
+    if (
+        owner is not None and owner.name != "__init__.py"
+    ):  # a name in a module: to say so, find_spec would import it, and with it perhaps torch
+        return None
+    if module == "__main__":  # has no spec when it is a script
+        origin = getattr(sys.modules[module], "__file__", None)
+    else:
+        try:
+            spec = find_spec(module)
+        except ModuleNotFoundError:  # "a.b" where a is no package: b is a name in a
+            return None
+        origin = spec and spec.origin
+    return Path(origin) if origin and origin.endswith(".py") else None

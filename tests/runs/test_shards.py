@@ -1,0 +1,250 @@
+"""Files of a run: whole or absent, recorded last, and one process at a time."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from edos_dataset.runs.shards import (
+    FolderError,
+    ShardRecord,
+    StageCount,
+    digest,
+    locked,
+    read_record,
+    replacing,
+    write_record,
+    write_shard,
+    write_text,
+)
+
+TABLE = pa.table({"a": range(1000)})
+
+
+def in_another_process(code, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture
+def shard(tmp_path):
+    """A shard with its record."""
+    path = tmp_path / "phase" / "00000.parquet"
+    file_digest = write_shard(path, TABLE)
+    counts = [StageCount("toy", "turns", 7, 4, {"bad": 2, "worse": 1}, {"gap_s:1": 3}, 0.5)]
+    record = ShardRecord(
+        "key",
+        file_digest,
+        path.stat().st_size,
+        TABLE.num_rows,
+        counts,
+        [{"path": "ü.srt", "reason": "r", "detail": "d"}],
+        "abc",
+    )
+    write_record(path, record)
+    return path, record
+
+
+def test_write_and_read(shard):
+    path, record = shard
+    assert read_record(path) == record
+    assert pq.read_table(path).equals(TABLE)
+    assert record.digest == digest(path)
+    assert sorted(os.listdir(path.parent)) == ["00000.json", "00000.parquet"]
+
+
+def test_same_table_same_bytes(tmp_path, shard):
+    assert write_shard(tmp_path / "again.parquet", TABLE) == shard[1].digest
+
+
+def damage_tail(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def damage_byte(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [damage_tail, damage_byte, Path.unlink, lambda path: path.write_bytes(b"")])
+@pytest.mark.parametrize("suffix", [".parquet", ".json"])
+def test_a_damaged_shard_or_record_does_not_exist(shard, suffix, damage):
+    path, record = shard
+    damage(path.with_suffix(suffix))
+    found = read_record(path)
+    assert (
+        found is None or found != record
+    )  # a flipped bit in the record may still be JSON: then its key, digest or size is another
+    if suffix == ".parquet" or damage is not damage_byte:
+        assert found is None
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "null", '{"key": "key", "counts": [{"colour": 1}]}', '{"counts": 3}', "\x00"]
+)
+def test_a_strange_record_does_not_exist(shard, text):
+    path, _ = shard
+    path.with_suffix(".json").write_text(text)
+    assert read_record(path) is None
+
+
+def test_a_record_with_an_unknown_field_does_not_exist(shard):
+    path, _ = shard
+    record = path.with_suffix(".json")
+    record.write_text(record.read_text().replace('"rows"', '"new_in_version_9": 1, "rows"'))
+    assert read_record(path) is None
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
+def test_an_error_while_replacing_leaves_the_old_file(tmp_path, error):
+    path = tmp_path / "text"
+    write_text(path, "old")
+    with pytest.raises(error), replacing(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+        raise error
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["text"]
+
+
+def test_a_full_disk_while_writing_leaves_the_old_file(shard, monkeypatch):
+    path, record = shard
+    monkeypatch.setattr(
+        "pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
+    with pytest.raises(OSError, match="No space left"):
+        write_shard(path, TABLE.slice(1))
+    assert read_record(path) == record
+
+
+def test_a_kill_while_replacing_leaves_the_old_file(tmp_path):
+    path = tmp_path / "text"
+    write_text(path, "old")
+    code = (
+        "import os, sys, pathlib, edos_dataset.runs.shards as s\nwith s.replacing(pathlib.Path(sys.argv[1])) as t: "
+        "t.write_text('new'); os.kill(os.getpid(), 9)"
+    )
+    assert in_another_process(code, path).returncode == -signal.SIGKILL
+    assert path.read_text() == "old"
+
+
+def test_counts_add_up():
+    total = StageCount("toy", "turns")
+    total.add(StageCount("toy", "turns", 5, 3, {"a": 2}, {"x": 1}, 0.25))
+    total.add(StageCount("toy", "turns", 5, 2, {"b": 2, "a": 1}, {"x": 1}, 0.5))
+    assert total == StageCount("toy", "turns", 10, 5, {"a": 3, "b": 2}, {"x": 2}, 0.75)
+
+
+LOCK = (
+    "import sys, pathlib, edos_dataset.runs.shards as s\nwith s.locked(pathlib.Path(sys.argv[1])): print('ready', "
+    "flush=True); sys.stdin.read()"
+)
+
+
+@pytest.mark.parametrize("prepare", [lambda out: None, Path.mkdir], ids=["new", "empty"])
+def test_lock_and_lock_again(tmp_path, prepare):
+    out = tmp_path / "out"
+    prepare(out)
+    for _ in range(2):
+        with locked(out):
+            assert (out / ".run" / "process").read_text() == str(os.getpid())
+
+
+def test_a_second_process_is_refused_with_the_number_of_the_first(tmp_path):
+    out = tmp_path / "out"
+    with subprocess.Popen([sys.executable, "-c", LOCK, out], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout.readline() == b"ready\n"
+        with pytest.raises(FolderError, match=f"process {first.pid} is running in"), locked(out):
+            pass
+        first.kill()
+    with locked(out):  # the lock went with the process
+        assert (out / ".run" / "process").read_text() == str(os.getpid())
+
+
+def test_the_lock_goes_after_an_error(tmp_path):
+    with pytest.raises(PermissionError, match="a file of the user"), locked(tmp_path):
+        raise PermissionError(
+            13, "a file of the user's cannot be read", "film.srt"
+        )  # not about the folder: it comes through as it is
+    with locked(tmp_path):
+        pass
+
+
+def test_temporary_files_of_killed_processes_go(tmp_path):
+    with locked(tmp_path):
+        pass
+    (tmp_path / ".run" / "01-toy").mkdir()
+    litter = [
+        tmp_path / ".manifest.json.12.tmp",
+        tmp_path / ".run" / ".x.json.345.tmp",
+        tmp_path / ".run" / "01-toy" / ".00000.parquet.6.tmp",
+    ]
+    mine = [tmp_path / "notes.tmp", tmp_path / ".hidden", tmp_path / ".a.tmp"]
+    for path in [*litter, *mine]:
+        path.write_text("")
+    with locked(tmp_path):
+        assert [path.exists() for path in litter] == [False] * 3
+        assert [path.exists() for path in mine] == [True] * 3
+
+
+def make_file(out):
+    out.write_text("")
+
+
+def make_foreign(out):
+    out.mkdir()
+    (out / "thesis.tex").write_text("")
+
+
+def make_hidden(out):
+    out.mkdir()
+    (out / ".run").write_text("a file")
+
+
+@pytest.mark.parametrize("prepare", [make_file, make_foreign, make_hidden])
+def test_a_foreign_folder_is_refused_and_left_alone(tmp_path, prepare):
+    out = tmp_path / "out"
+    prepare(out)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(FolderError, match="holds no run of this package: give a new or empty folder"), locked(out):
+        pass
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+TRY = """
+import os, sys, pathlib
+import edos_dataset.runs.shards as s
+os.getuid() or os.setuid(65534)  # root may write anywhere, nobody may not
+try:
+    with s.locked(pathlib.Path(sys.argv[1])): print("locked")
+except s.FolderError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [(0o555, "out"), (0o555, "."), (0o000, "out")], ids=["new in it", "itself", "not even readable"]
+)
+def test_an_unwritable_folder_is_refused(mode, name):
+    with tempfile.TemporaryDirectory() as folder:  # not tmp_path, whose parents only its owner can enter
+        parent = Path(folder) / "parent"
+        parent.mkdir()
+        Path(folder).chmod(0o755)
+        parent.chmod(mode)
+        done = in_another_process(TRY, parent / name)
+        parent.chmod(0o755)
+    assert done.stdout.startswith("cannot write to "), done
+    assert "give a folder that you may write to as --out" in done.stdout

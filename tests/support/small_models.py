@@ -1,0 +1,110 @@
+"""Small models with random weights, saved as trained ones are."""
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+from edos_dataset.labels import LABELS
+
+WORDS = [
+    "i",
+    "you",
+    "we",
+    "they",
+    "am",
+    "are",
+    "is",
+    "was",
+    "the",
+    "a",
+    "my",
+    "your",
+    "dog",
+    "train",
+    "home",
+    "today",
+    "not",
+    "so",
+    "very",
+    "happy",
+    "sad",
+    "angry",
+    "sorry",
+    "thank",
+    "where",
+    "what",
+    "why",
+    "yes",
+    "no",
+    "oh",
+    "great",
+    ".",
+    ",",
+    "?",
+    "!",
+]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+ENCODER = {
+    "vocab_size": len(VOCABULARY),
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
+NAMES = {"id2label": dict(enumerate(LABELS)), "label2id": {name: label for label, name in enumerate(LABELS)}}
+
+
+def small_tokenizer() -> PreTrainedTokenizerFast:
+    """A tokenizer of words, with BERT's special tokens."""
+    tokenizer = Tokenizer(models.WordPiece({word: row for row, word in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **names)
+
+
+def spread(model: torch.nn.Module) -> None:
+    """Give all weights random values that make the labels differ."""
+    generator = torch.Generator().manual_seed(0)
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            parameter.data.normal_(0, 0.4, generator=generator)
+
+
+def save_dialogue_classifier(folder, seed=0, **settings) -> DialogueClassifier:
+    """Save a DialogueClassifier and its tokenizer; return the model."""
+    torch.manual_seed(seed)
+    config = DialogueClassifierConfig(
+        encoder={"model_type": "bert", **ENCODER},
+        separator_id=3,
+        max_tokens=24,
+        num_labels=len(LABELS),
+        **NAMES,
+        **settings,
+    )
+    model = DialogueClassifier(config).eval()
+    spread(model)
+    model.save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    return model
+
+
+def save_plain_classifier(folder, names=None) -> BertForSequenceClassification:
+    """Save a sequence classifier of transformers, with the labels in another order, or other labels."""
+    order = names or list(reversed(LABELS))
+    model = BertForSequenceClassification(
+        BertConfig(**ENCODER, id2label=dict(enumerate(order)), label2id={name: row for row, name in enumerate(order)})
+    ).eval()
+    spread(model)
+    model.save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    return model
