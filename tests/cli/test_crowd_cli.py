@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from test_answers import EDOS
 from test_readability import dialogues, write_run
 from typer.testing import CliRunner
 
+from crowd_tables import EDOS
 from edos_dataset.cli.app import app
 
 ROWS = (

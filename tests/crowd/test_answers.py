@@ -5,10 +5,9 @@ import json
 
 import pytest
 
+from crowd_tables import EDOS
 from edos_dataset.crowd.answers import MTurkColumns, read_answers
 from edos_dataset.labels import LABEL_IDS
-
-EDOS = "Count,Index,DialogID,Dialog,Agreed emotion (2/3 vote),Worker 1 answer,Worker 2 answer,Worker 3 answer\n"
 
 
 def table(answers):

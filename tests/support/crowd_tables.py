@@ -2,6 +2,8 @@
 
 from edos_dataset.crowd.answers import Answers
 
+EDOS = "Count,Index,DialogID,Dialog,Agreed emotion (2/3 vote),Worker 1 answer,Worker 2 answer,Worker 3 answer\n"
+
 
 def answers_of(rows, dialogues=None, names=None):
     """Return a table of one task a row of answers, blank ones left out; the workers are called by column."""
