@@ -41,7 +41,7 @@ from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.stages import AnnotateDialogues
-from edos_dataset.runs.engines.local import available_cores
+from edos_dataset.runs.engines.base import available_cores
 
 FLOOR_TOKENS = 32_768
 

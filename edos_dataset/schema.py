@@ -93,6 +93,21 @@ LINES = pa.schema({**_DOCUMENT, "lines": pa.list_(LINE)})
 SENTENCES = pa.schema({**_DOCUMENT, "sentences": pa.list_(LINE)})
 """A document as sentences."""
 
+MARKED_SENTENCE = pa.struct(
+    {
+        "sentence_id": pa.int32(),
+        "start": pa.float64(),
+        "end": pa.float64(),
+        "text": pa.string(),
+        "turn_id": pa.int32(),  # numbers the turns of a document from 0
+        "same_turn_score": pa.float32(),  # 0 to 1, how surely the speaker before goes on; null for the first sentence
+    }
+)
+"""A sentence and its turn, as `edos segment` tells them."""
+
+MARKED = pa.schema({"document_id": pa.string(), "sentences": pa.list_(MARKED_SENTENCE)})
+"""A document as such sentences."""
+
 TURNS = pa.schema({**_DOCUMENT, "turns": pa.list_(TURN)})
 """A document as one row of turns."""
 
@@ -104,6 +119,12 @@ REASON = "reason"
 
 DETAIL = "detail"
 """Column beside REASON: the message, for a person, of a file that could not be read."""
+
+DIFFERING = "differing_turns"
+"""Column beside REASON: the numbers of the turns, from 0, of which a dialogue's text differs from what was labelled."""
+
+OF_REJECTS: tuple[str, ...] = (DETAIL, DIFFERING)
+"""The columns that only rejected rows have something in."""
 
 TOP = pa.struct({"label": pa.int64(), "probability": pa.float32()})
 """One of a turn's three most probable labels."""

@@ -10,7 +10,7 @@ import datasets
 import pyarrow as pa
 
 from edos_dataset.releases.load import folder_features, folder_files, folder_tables
-from edos_dataset.runs.pipeline import hash_json
+from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import digest
 
 

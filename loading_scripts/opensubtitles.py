@@ -10,9 +10,11 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.commands.curate import bad_share, curate, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.commands.curate import curate, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.runs.manifest import bad_share
 from edos_dataset.releases.load import data_folder, folder_features, folder_files, folder_tables
-from edos_dataset.runs.pipeline import Output, hash_json
+from edos_dataset.runs.pipeline import Output
+from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.recipes import override
 from edos_dataset.schema import CONFIGS
 from edos_dataset.sources.inventory import find_films

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import Bools, Ints
 from edos_dataset.augmentation.labelled import READABLE, Labelled, labelled_path, read_labelled
 from edos_dataset.labels import LABELS
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import SPLITS
 
 PEOPLE = "crowd"

@@ -42,7 +42,7 @@ from classifier_recipe import ClassifierRecipe, read_recipe
 from classifier_results import Log, predict, publish, teach, write_results
 
 from edos_dataset.metrics.classification import cross_entropy, softmax
-from edos_dataset.runs.engines.local import available_cores
+from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 
 

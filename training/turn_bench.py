@@ -17,7 +17,7 @@ from turn_net_fit import NetSettings, fit_net
 from turn_svm_fit import FitSettings, fit_svm
 
 from edos_dataset.arrays import Bools, Floats, unnest
-from edos_dataset.runs.pipeline import code_hash
+from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.segmentation.turns.features import FeatureSettings
 from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.svm import SvmScorer

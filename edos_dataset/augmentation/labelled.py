@@ -17,7 +17,8 @@ from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.extended import CONFIG, extended_features
 from edos_dataset.crowd.seed import CONFIG as SEED
 from edos_dataset.labels import LABELS
-from edos_dataset.runs.shards import FolderError, write_shard
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import write_shard
 
 READABLE = (CONFIG, SEED)
 """The configs that can be learned from."""

@@ -15,7 +15,7 @@ from edos_dataset.arrays import Ints, unnest
 from edos_dataset.augmentation.embeddings import Halves, VectorStore
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.releases.dialogues import read_config, read_lines
-from edos_dataset.runs.pipeline import hash_json
+from edos_dataset.runs.fingerprints import hash_json
 
 PIECE_TURNS = 50_000
 """Turns that are embedded, and kept, at a time: about 200 MB of memory for 384 dimensions."""

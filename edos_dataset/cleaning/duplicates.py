@@ -1,12 +1,10 @@
 """What must be seen over the whole corpus: utterances that come too often, and dialogues that come twice.
 
-Both steps read the shards twice for each of `passes` ranges of the hash, so that a range fits in `memory` bytes; with
-the default budget one pass holds about twelve million turns. Beside that they hold one shard's keys, 12 bytes for each
-turn removed, and for dialogues about 400 bytes for each that has a copy and 100 for each copy.
+How such a decision is parted and what memory it takes, `runs.partitions` says.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,14 +15,11 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning.rules import cut_turns, normalise
-from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Stage, Unit
-from edos_dataset.runs.shards import read_shard
-from edos_dataset.schema import KEYED_TURN, TURN
+from edos_dataset.runs.partitions import Keys, PartitionedStep
+from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit
+from edos_dataset.schema import KEYED_TURN, REASON, TURN
 
-# measured: 49 for keys, their copies and counts; 88 if every turn is frequent: key, order, place, and the sorting of
-# these
-_BYTES_A_KEY = 88
-_PLACE = np.dtype([("shard", np.int32), ("row", np.int32), ("turn", np.int32)])
+_COLUMNS = ("dialogue_id", "turns.list.element.key")
 
 
 def hash64(data: bytes) -> int:
@@ -50,7 +45,7 @@ class KeyTurns(Stage):
 
 
 @dataclass(frozen=True)
-class CapUtterances(CorpusStep):
+class CapUtterances(PartitionedStep):
     """Keep at most `limit` occurrences of one utterance in the corpus (EDOS, Section 3; Xie & Pu, Appendix A).
 
     Utterances are compared after normalisation. Which occurrences stay is decided by a hash of the dialogue id and the
@@ -59,7 +54,7 @@ class CapUtterances(CorpusStep):
 
     Args:
         limit: occurrences that stay, from 1.
-        memory: bytes for the keys of one pass.
+        memory: bytes for a partition of the keys.
     """
 
     limit: int = 100
@@ -67,21 +62,46 @@ class CapUtterances(CorpusStep):
 
     name: ClassVar[str] = "cap"
     unit: ClassVar[Unit] = "turns"
+    columns: ClassVar[tuple[str, ...]] = _COLUMNS
+    bytes_a_unit: ClassVar[int] = 88  # if every turn is frequent: key, order, place, and the sorting of these
 
-    def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
-        """Yield the surplus turns of each shard, with the reason "too_frequent"."""
-        surplus = [np.zeros(0, _PLACE)]
-        for frequent in _repeated(shards, lambda table: _turn_keys(table)[0], self.limit, self.memory):
-            found = [(np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, _PLACE))]
-            found += [_occurrences(shard, index, frequent) for index, shard in enumerate(shards)]
-            keys, orders, places = (np.concatenate(column) for column in zip(*found, strict=True))
-            del found
-            ranking = np.lexsort((orders, keys))
-            keys = keys[ranking]
-            rank = np.arange(len(keys)) - np.searchsorted(keys, keys)  # among the occurrences of the same utterance
-            surplus.append(places[ranking[rank >= self.limit]])
-        for places in _by_shard(np.concatenate(surplus), len(shards)):
-            yield _removals(places["row"].tolist(), places["turn"].tolist(), "too_frequent")
+    @property
+    def limit_of_key(self) -> int:
+        """Occurrences of one utterance that stay."""
+        return self.limit
+
+    @property
+    def partition_bytes(self) -> int:
+        """Bytes for a partition."""
+        return self.memory
+
+    def count(self, shard: Path) -> int:
+        """Return the number of turns."""
+        return _count_turns(shard)
+
+    def keys(self, table: pa.Table) -> Keys:
+        """Return the keys of the turns."""
+        return _turn_keys(table)[0]
+
+    def occurrences(self, table: pa.Table, frequent: Keys) -> pa.Table:
+        """Return key, order, row and turn of the turns that say one of the frequent utterances."""
+        keys, offsets = _turn_keys(table)
+        chosen = np.flatnonzero(np.isin(keys, frequent))
+        rows = np.searchsorted(offsets, chosen, side="right") - 1
+        turns = chosen - offsets[rows]
+        ids = table["dialogue_id"].take(pa.array(rows)).to_pylist()
+        orders = _hashes(
+            f"{dialogue_id}/{turn}".encode() for dialogue_id, turn in zip(ids, turns.tolist(), strict=True)
+        )
+        return pa.table({"key": keys[chosen], "order": orders, "row": rows, "turn": turns})
+
+    def surplus(self, occurrences: pa.Table) -> pa.Table:
+        """Return the occurrences above the limit, with the reason "too_frequent"."""
+        keys = occurrences["key"].to_numpy()
+        ranking = np.lexsort((occurrences["order"].to_numpy(), keys))
+        keys = keys[ranking]
+        rank = np.arange(len(keys)) - np.searchsorted(keys, keys)  # among the occurrences of the same utterance
+        return _with_reason(occurrences.take(pa.array(ranking[rank >= self.limit])), "too_frequent")
 
     def apply(self, table: pa.Table, removals: pa.Table) -> pa.Table:
         """Cut the dialogues at the surplus turns."""
@@ -93,86 +113,72 @@ class CapUtterances(CorpusStep):
 
 
 @dataclass(frozen=True)
-class DropDuplicates(CorpusStep):
+class DropDuplicates(PartitionedStep):
     """Keep the first by dialogue id of dialogues whose turns are all the same after normalisation (OSED, Section 3).
 
     Args:
-        memory: bytes for the keys of one pass.
+        memory: bytes for a partition of the keys, beside about 400 bytes for each dialogue that has a copy and 100 for
+            each copy.
     """
 
     memory: int = 1 << 30
 
     name: ClassVar[str] = "duplicates"
     unit: ClassVar[Unit] = "dialogues"
+    columns: ClassVar[tuple[str, ...]] = _COLUMNS
+    bytes_a_unit: ClassVar[int] = 49  # keys, their copies and counts
 
-    def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
-        """Yield the repeated dialogues of each shard, with the reason "duplicate_dialogue"."""
-        repeats: list[tuple[int, int, int]] = []
-        for repeated in _repeated(shards, _dialogue_keys, 1, self.memory):
-            first: dict[bytes, tuple[str, int, int]] = {}
-            for index, shard in enumerate(shards):
-                table = _read(shard)
-                keys, (turn_keys, offsets) = _dialogue_keys(table), _turn_keys(table)
-                for row in np.flatnonzero(np.isin(keys, repeated)).tolist():
-                    exact = turn_keys[
-                        offsets[row] : offsets[row + 1]
-                    ].tobytes()  # equal 64 bits are not yet equal dialogues
-                    this = (table["dialogue_id"][row].as_py(), index, row)
-                    first[exact], *later = sorted({this, first.get(exact, this)})
-                    repeats += [(shard_index, place, -1) for _, shard_index, place in later]
-        for places in _by_shard(np.array(repeats, _PLACE), len(shards)):
-            yield _removals(places["row"].tolist(), [None] * len(places), "duplicate_dialogue")
+    @property
+    def limit_of_key(self) -> int:
+        """One of equal dialogues stays."""
+        return 1
+
+    @property
+    def partition_bytes(self) -> int:
+        """Bytes for a partition."""
+        return self.memory
+
+    def count(self, shard: Path) -> int:
+        """Return the number of dialogues."""
+        return int(pq.read_metadata(shard).num_rows)
+
+    def keys(self, table: pa.Table) -> Keys:
+        """Return a hash of each dialogue's keys."""
+        return _dialogue_keys(table)
+
+    def occurrences(self, table: pa.Table, frequent: Keys) -> pa.Table:
+        """Return key, turns' keys, id and row of the dialogues whose hash comes again."""
+        keys, (turn_keys, offsets) = _dialogue_keys(table), _turn_keys(table)
+        rows = np.flatnonzero(np.isin(keys, frequent))
+        exact = [turn_keys[offsets[row] : offsets[row + 1]].tobytes() for row in rows.tolist()]
+        ids = table["dialogue_id"].take(pa.array(rows)).cast(pa.string()).combine_chunks()
+        columns = {"key": keys[rows], "exact": pa.array(exact, pa.large_binary()), "dialogue_id": ids, "row": rows}
+        return pa.table(columns)
+
+    def surplus(self, occurrences: pa.Table) -> pa.Table:
+        """Return the repeated dialogues, with the reason "duplicate_dialogue"."""
+        exact = occurrences["exact"].to_pylist()  # equal 64 bits are not yet equal dialogues
+        places = list(zip(*(occurrences[name].to_pylist() for name in ("dialogue_id", "shard", "row")), strict=True))
+        first: dict[bytes, int] = {}
+        repeats = []
+        for place in sorted(range(len(exact)), key=places.__getitem__):
+            if first.setdefault(exact[place], place) != place:
+                repeats.append(place)
+        repeated = occurrences.take(pa.array(repeats, pa.int64()))
+        return _with_reason(repeated.append_column("turn", pa.nulls(len(repeated), pa.int32())), "duplicate_dialogue")
 
 
-def _occurrences(shard: Path, index: int, frequent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return key, order and place of the turns of a shard that say one of the frequent utterances."""
-    table = _read(shard)
-    keys, offsets = _turn_keys(table)
-    chosen = np.flatnonzero(np.isin(keys, frequent))
-    places = np.empty(len(chosen), _PLACE)
-    places["shard"] = index
-    places["row"] = np.searchsorted(offsets, chosen, side="right") - 1
-    places["turn"] = chosen - offsets[places["row"]]
-    ids = table["dialogue_id"].take(pa.array(places["row"])).to_pylist()
-    orders = _hashes(
-        f"{dialogue_id}/{turn}".encode() for dialogue_id, turn in zip(ids, places["turn"].tolist(), strict=True)
-    )
-    return keys[chosen], orders, places
-
-
-def _by_shard(places: np.ndarray, shards: int) -> Iterator[np.ndarray]:
-    """Sort places and part them by their shard."""
-    places = places[np.lexsort((places["turn"], places["row"], places["shard"]))]
-    borders = np.searchsorted(places["shard"], np.arange(shards + 1))
-    return (places[start:stop] for start, stop in zip(borders[:-1], borders[1:], strict=True))
-
-
-def _repeated(
-    shards: Sequence[Path], keys_of: Callable[[pa.Table], np.ndarray], limit: int, memory: int
-) -> Iterator[np.ndarray]:
-    """Yield the keys that occur more than `limit` times, in as many ranges, one after the other, as the memory demands."""
-    total = sum(_count_turns(shard) for shard in shards)
-    passes = max(1, -(-total * _BYTES_A_KEY // memory))
-    for part in range(passes):
-        chosen = [np.zeros(0, np.uint64)]
-        chosen += [keys[keys % passes == part] for keys in (keys_of(_read(shard)) for shard in shards)]
-        keys, counts = np.unique(np.concatenate(chosen), return_counts=True)
-        frequent = keys[counts > limit]
-        del chosen, keys, counts
-        yield frequent
+def _with_reason(places: pa.Table, reason: str) -> pa.Table:
+    return places.append_column(REASON, pa.array([reason] * len(places), pa.string()))
 
 
 def _count_turns(shard: Path) -> int:
-    """Return the turns of a shard, an upper bound of its dialogues, from the Parquet footer alone."""
+    """Return the turns of a shard, from the Parquet footer alone."""
     metadata = pq.read_metadata(shard)
     keys = [
         index for index in range(metadata.num_columns) if metadata.schema.column(index).path == "turns.list.element.key"
     ]
     return sum(metadata.row_group(group).column(keys[0]).num_values for group in range(metadata.num_row_groups))
-
-
-def _read(shard: Path) -> pa.Table:
-    return read_shard(shard, ["dialogue_id", "turns.list.element.key"])
 
 
 def _hashes(texts: Iterable[bytes]) -> np.ndarray:
@@ -188,7 +194,3 @@ def _turn_keys(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
 def _dialogue_keys(table: pa.Table) -> np.ndarray:
     keys, offsets = _turn_keys(table)
     return _hashes(keys[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True))
-
-
-def _removals(rows: list[int], turns: list[int] | list[None], reason: str) -> pa.Table:
-    return pa.table({"row": rows, "turn": turns, "reason": [reason] * len(rows)}, schema=REMOVALS)

@@ -21,7 +21,7 @@ from edos_dataset.cli.download import download
 from edos_dataset.cli.extend import audit, extend
 from edos_dataset.cli.hydrate import hydrate, labels_only
 from edos_dataset.cli.publish import publish
-from edos_dataset.runs.engines.local import WorkerDied
+from edos_dataset.runs.engines.base import WorkerDied
 from edos_dataset.version import __version__
 
 app = typer.Typer(
@@ -146,7 +146,8 @@ def curate(
     from edos_dataset.cli import console as show
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.estimate import estimate
-    from edos_dataset.runs.engines.local import available_cores
+    from edos_dataset.runs.manifest import bad_share
+    from edos_dataset.runs.engines.base import available_cores
     from edos_dataset.runs.recipes import load_recipe, override
     from edos_dataset.sources.inventory import find_films
 
@@ -179,11 +180,13 @@ def curate(
                 keep_rejects=rejects,
                 progress=progress,
             )
+        if manifest is None:
+            return
         if as_json:
             typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
         else:
             _print_run(show.terminal(), out, manifest)
-        _judge(curating.bad_share(manifest), max_bad)
+        _judge(bad_share(manifest), max_bad)
 
 
 def _judge(bad: float, max_bad: float) -> None:
@@ -235,10 +238,10 @@ def segment(
     for the first sentence of a document. Exit codes are those of `edos curate`.
     """
     from edos_dataset.cli import console as show
-    from edos_dataset.commands.curate import bad_share
     from edos_dataset.commands.segment import segment as write_turns
-    from edos_dataset.runs.engines.local import available_cores
-    from edos_dataset.segmentation.turns.stage import SegmentTurns
+    from edos_dataset.runs.engines.base import available_cores
+    from edos_dataset.runs.manifest import bad_share
+    from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films
 
     target = None if str(out) == "-" else out
@@ -246,12 +249,14 @@ def segment(
         chosen: dict[str, Any] = {
             name: value for name, value in (("scorer", scorer), ("threshold", threshold)) if value is not None
         }
-        stage = SegmentTurns(language=language, **chosen)
+        stage = MarkTurns(language=language, **chosen)
         inventory = find_films(sources, language)
         with show.progress_bars(Console(stderr=True)) as progress:
             done = write_turns(
                 inventory, target, stage, language=language, workers=workers or available_cores(), progress=progress
             )
+        if done is None:
+            return
         terminal = show.terminal(stderr=target is None)
         terminal.print(
             f"{done['sentences']:,} sentences in {done['turns']:,} turns of {done['documents']:,} documents",
@@ -299,7 +304,7 @@ def label(
     from edos_dataset.commands.label import label as label_dialogues
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.stages import AnnotateDialogues
-    from edos_dataset.runs.engines.local import available_cores
+    from edos_dataset.runs.engines.base import available_cores
 
     with _explained():
         stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
@@ -332,7 +337,8 @@ def inspect(
     labels.
     """
     from edos_dataset.cli import console as show
-    from edos_dataset.publishing.inspection import random_dialogues, read_manifest
+    from edos_dataset.publishing.inspection import random_dialogues
+    from edos_dataset.runs.manifest import read_manifest
 
     with _explained():
         manifest = read_manifest(run)

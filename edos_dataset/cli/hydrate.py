@@ -81,10 +81,12 @@ def hydrate(
     from edos_dataset.cli import console as show
     from edos_dataset.commands.hydrate import MISSING, missing_share
     from edos_dataset.commands.hydrate import hydrate as rebuild
-    from edos_dataset.runs.engines.local import available_cores
+    from edos_dataset.runs.engines.base import available_cores
 
     with show.progress_bars(Console(stderr=True)) as progress:
         manifest = rebuild(labels, sources, out, workers=workers or available_cores(), progress=progress)
+    if manifest is None:
+        return
     if as_json:
         typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
     else:

@@ -35,7 +35,7 @@ from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler
 from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.metrics.classification import cross_entropy
-from edos_dataset.runs.pipeline import code_hash, hash_json
+from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.shards import ShardRecord, StageCount, locked, read_record, read_shard, write_record, write_shard
 from edos_dataset.schema import SPLITS
 

@@ -21,19 +21,21 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning.duplicates import KeyTurns, hash64
-from edos_dataset.commands import curate
+from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.inspection import read_manifest
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, SOURCES, write_labels_only
-from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.manifest import Manifest, read_manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
-from edos_dataset.runs.run import Progress, Run, pack
-from edos_dataset.runs.shards import FolderError, digest, locked, read_shard, replacing, write_text
+from edos_dataset.runs.run import Progress, Run
+from edos_dataset.runs.shards import digest, read_shard, replacing
 from edos_dataset.schema import FILE
-from edos_dataset.sources.inventory import estimate_sentences, find_films
+from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 
 MISSING = "missing.jsonl"
@@ -41,8 +43,6 @@ NO_DOCUMENT, UNREAD, NO_DIALOGUE = "document_not_found", "document_not_read", "d
 """Reasons beside TEXT_DIFFERS: the file is not among the sources; it could not be read; no dialogue of it begins with
 that sentence.
 """
-
-_MARK = "hydrates"
 
 
 def text_stages(recipe: Sequence[Item]) -> list[Stage]:
@@ -86,9 +86,9 @@ def publish_labels(run: Path, out: Path, config: str = "edos", recipe: Path | No
             "as --recipe"
         )
     pipeline = (
-        load_recipe(recipe, curate.KNOWN)
+        load_recipe(recipe, KNOWN)
         if recipe
-        else parse_recipe(facts["recipe"], f"{run / 'manifest.json'}, recipe", curate.KNOWN)
+        else parse_recipe(facts["recipe"], f"{run / 'manifest.json'}, recipe", KNOWN)
     )
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
@@ -101,9 +101,10 @@ def hydrate(
     out: Path,
     *,
     workers: int = 1,
-    shard_sentences: int = curate.SHARD_SENTENCES,
+    engine: str = "local",
+    shard_sentences: int = SHARD_SENTENCES,
     progress: Progress = lambda *_: None,
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Rebuild the labelled config of which `labels` holds the labels, and write it in the published layout; what is
     missing goes to `missing.jsonl`.
 
@@ -115,6 +116,7 @@ def hydrate(
         sources: files, folders and zip archives of subtitles.
         out: a new or empty folder, or one that this function wrote. The run itself lies in `out/.run`.
         workers: processes.
+        engine: where they run (`runs.engines.base`).
         shard_sentences: sentences a shard.
         progress: called after each shard.
 
@@ -133,49 +135,41 @@ def hydrate(
     """
     began = time.perf_counter()
     facts = read_facts(labels)
-    published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, curate.KNOWN)
+    published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages = text_stages(recipe)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
     films = labelled_films(inventory.films, published.documents)
-    attach = AttachLabels(str(labels.resolve()), published.content)
-    _check_out(out)
-    with locked(out), LocalEngine(workers) as engine:
-        write_text(out / ".run" / _MARK, published.content)
-        run = Run(out / ".run", engine, progress=progress)
-        outputs = run.execute(
-            pack(films, estimate_sentences(films), shard_sentences), [*stages, attach, Output(facts["config"])]
-        )
+    pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
+    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads) as folder:
+        run = Run(folder.run, crew, progress=progress)
+        outputs = run.execute(cut_films(films, shard_sentences), pipeline)
+        if not crew.leads:
+            return None
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
-        origin = Origin(
-            "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint")), curate.versions(), inputs=inputs
-        )
-        configs = curate.publish(out, outputs, reader.language, [*stages, *labelling(recipe)], run.counts, origin)
+        command, fingerprint = "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint"))
+        origin = Origin(command, fingerprint, versions(), inputs=inputs)
+        makers = [*stages, *labelling(recipe)]
+        configs = write_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
-        differing = {
-            row["dialogue_id"]: row["turns"]
-            for row in (json.loads(note["detail"]) for note in run.notes if note["reason"] == TEXT_DIFFERS)
-        }
-        missing = _missing(published, found_ids(outputs[facts["config"]]), films, quarantined, differing)
-        manifest = {
-            "recipe": dump_recipe([*stages, Output(facts["config"])]),
-            "versions": curate.versions(),
-            "labels": facts,
-            "input": {**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
-            "stages": [curate.stage_entry(count) for count in run.counts],
-            "quarantined": quarantined,
-            "configs": {written.config: curate.summary(written) for written in configs},
-            "missing": _write_missing(out / MISSING, missing, sum(facts["dialogues"].values())),
-            "identical": {
+        differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
+        missing = _missing(published, ids_of(outputs[facts["config"]]), films, quarantined, differing)
+        return Manifest(
+            recipe=dump_recipe([*stages, Output(facts["config"])]),
+            labels=facts,
+            input={**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
+            stages=[stage_entry(count) for count in run.counts],
+            quarantined=quarantined,
+            configs={written.config: summary(written) for written in configs},
+            missing=_write_missing(out / MISSING, missing, sum(facts["dialogues"].values())),
+            identical={
                 name: (out / name).is_file() and digest(out / name) == known for name, known in facts["files"].items()
             },
-            "shards": {"total": sum(map(len, outputs.values())), "made_now": run.made},
-            "workers": workers,
-            "seconds": round(time.perf_counter() - began, 2),
-        }
-        write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False))
-    return manifest
+            shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
+            workers=workers,
+            seconds=round(time.perf_counter() - began, 2),
+        ).write(out)
 
 
 def read_facts(labels: Path) -> dict[str, Any]:
@@ -220,7 +214,7 @@ def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:
     return found
 
 
-def found_ids(shards: Sequence[Path]) -> np.ndarray:
+def ids_of(shards: Sequence[Path]) -> np.ndarray:
     """Return the hashes of the dialogue ids of some shards, sorted."""
     ids = [
         hash64(text.encode())
@@ -273,14 +267,3 @@ def _write_missing(path: Path, entries: Iterator[dict[str, Any]], dialogues: int
 def missing_share(manifest: Mapping[str, Any]) -> float:
     """Return the share of the labelled dialogues that were not found, 0 to 1."""
     return float(1 - manifest["missing"]["found"] / max(manifest["missing"]["dialogues"], 1))
-
-
-def _check_out(out: Path) -> None:
-    run = out / ".run"
-    if (run / _MARK).exists() or not run.is_dir():  # a folder without `.run` is judged by `locked`
-        return
-    if {path.name for path in out.iterdir()} - {".run"} or {path.name for path in run.iterdir()} - {"lock", "process"}:
-        raise FolderError(
-            f"{out} was written by another command, and what it holds would be lost: give a new or empty folder as "
-            "--out"
-        )

@@ -1,171 +1,159 @@
 """Subtitles to turns without the rest of the pipeline: one line of JSON a sentence, as `edos segment` writes it."""
 
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.commands.curate import SHARD_SENTENCES, quarantined
-from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.phases import file_notes, run_stage
-from edos_dataset.runs.pipeline import Stage
-from edos_dataset.runs.run import Progress, pack
-from edos_dataset.runs.shards import replacing
+from edos_dataset.commands.curate import SHARD_SENTENCES
+from edos_dataset.runs.cutting import cut_in_order
+from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.pipeline import Output
+from edos_dataset.runs.recipes import Item
+from edos_dataset.runs.run import Progress, Run
+from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.segmentation.sentences import SplitSentences
-from edos_dataset.segmentation.turns.stage import SegmentTurns
+from edos_dataset.segmentation.turns.marks import MarkTurns
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 from edos_dataset.sources.read import ReadFilms
 
-
-class OutError(ValueError):
-    """The output cannot be written where the user wants it; the message says why and what to do."""
-
-
-class _Task(NamedTuple):
-    number: int
-    films: pa.Table
-    stages: Sequence[Stage]
-    turns: SegmentTurns
-
-
-@dataclass
-class _Part:
-    """What became of one task."""
-
-    number: int
-    lines: bytes
-    documents: int
-    sentences: int
-    turns: int
-    notes: list[dict[str, str]]
+_MARKED = "marked"
 
 
 def segment(
     inventory: Inventory,
     out: Path | None,
-    turns: SegmentTurns,
+    turns: MarkTurns,
     *,
     language: str = "en",
     workers: int = 1,
+    engine: str = "local",
     shard_sentences: int = SHARD_SENTENCES,
     progress: Progress = lambda *_: None,
-) -> dict[str, Any]:
-    """Read subtitles as `curate` does and write each sentence with its turn.
+) -> dict[str, Any] | None:
+    """Read subtitles as `curate` does and write each sentence with its turn, film after film.
 
     Each line is an object with `document_id, sentence_id, start, end, text, turn_id, same_turn_score`, times in seconds
     or null. `turn_id` numbers the turns of a document from 0; `same_turn_score`, 0 to 1, says how surely the speaker of
-    the sentence before goes on, and is null for the first sentence. The turns are those of the stage "turns", which
-    heeds dashes, names and long pauses beside the score, and of which cleaning may drop some later.
+    the sentence before goes on, and is null for the first sentence. The turns are those of the stage "turns", which heeds
+    dashes, names and long pauses beside the score, and of which cleaning may drop some later.
 
     Args:
         inventory: what `sources.inventory.find_films` found.
-        out: the file, which appears, or is replaced, only when it is whole; None is standard output, film after film.
+        out: the file, which appears, or is replaced, only when it is whole; until then finished shards lie in
+            `OUT.parts`. None is standard output; what was killed then begins anew.
         turns: the stage that scores and decides.
         language: code of the language wanted, and of the documents that do not name theirs.
-        workers: processes; neither their number nor `shard_sentences` changes a byte.
-        shard_sentences: sentences that a worker reads at once; a few such shards a worker are all that is held in
-            memory.
+        workers: processes; neither their number, the engine, nor `shard_sentences` changes a byte.
+        engine: where they run (`runs.engines.base`).
+        shard_sentences: sentences that a worker reads at once.
         progress: called after each shard.
 
     Returns:
         `input`: number of `films` and `files`, and what was `skipped`; `documents`, `sentences` and `turns`: how many
-            were written; `quarantined`: path,
-        reason and message of each file that could not be read.
+        were written; `quarantined`: path, reason and message of each file that could not be read. None in the processes
+        of a launcher but the first.
 
     Raises:
-        OutError: there is no such folder, or `out` is no plain file or one of the sources.
-        OSError: the file could not be written.
-        WorkerDied: a worker was killed.
+        FolderError: there is no such folder, or `out` is no plain file or one of the sources.
+        OSError: the file could not be written; the same call goes on where it stopped.
+        WorkerDied: a worker was killed; likewise.
     """
-    stages = (ReadFilms(language=language), CleanLines(language=language), SplitSentences())
-    shards = pack(inventory.films, estimate_sentences(inventory.films), shard_sentences)
-    # A slice takes its whole table with it when it is sent to a worker; rows that are taken don't.
-    tasks = (
-        _Task(number, films.take(pa.array(range(films.num_rows))), stages, turns) for number, films in enumerate(shards)
-    )
-    totals = {"documents": 0, "sentences": 0, "turns": 0}
-    notes: list[dict[str, str]] = []
-    with _opened(out, inventory) as file, LocalEngine(workers) as engine:
-        for done, part in enumerate(_in_order(engine, tasks), 1):
-            file.write(part.lines)
-            notes += part.notes
-            for name in totals:
-                totals[name] += getattr(part, name)
-            progress("segment", done, len(shards), totals["sentences"])
-    found = {
-        "films": inventory.films.num_rows,
-        "files": inventory.files,
-        "skipped": [list(entry) for entry in inventory.skipped],
-    }
-    return {"input": found, **totals, "quarantined": quarantined(notes)}
+    if out is not None:
+        _check_out(out, inventory)
+    elif engine == "accelerate":
+        raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
+    films = inventory.films
+    parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
+    stages: list[Item] = [ReadFilms(language=language), CleanLines(language=language), SplitSentences(), turns, Output(_MARKED)]
+    with _parts_folder(out) as place, engine_of(engine, workers) as crew:
+        with OutputFolder(place, "segment", crew.leads) as folder:
+            run = Run(folder.run, crew, progress=progress)
+            shards = run.execute(parts, stages)[_MARKED]
+            if not crew.leads:
+                return None
+            written = _write_lines(out, shards)
+        if out is not None:
+            shutil.rmtree(place)
+    read = {"films": films.num_rows, "files": inventory.files, "skipped": [list(entry) for entry in inventory.skipped]}
+    return {"input": read, **written, "quarantined": run.notes}
+
+
+def _check_out(out: Path, inventory: Inventory) -> None:
+    """Refuse a file that cannot be written, or that would be lost."""
+    target = out.resolve()  # behind a symbolic link, which stays
+    if target.exists() and not target.is_file():
+        raise FolderError(
+            f"{out} is {'a folder' if target.is_dir() else 'no plain file'}: give the name of a file as --out, or - for "
+            "standard output"
+        )
+    if not target.parent.is_dir():
+        raise FolderError(
+            f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
+        )
+    files, _ = unnest(inventory.films, "files")
+    locations = files.field("location").to_pylist()
+    if any(target == Path(location).resolve() for location in locations if Path(location).name == target.name):
+        raise FolderError(f"{out} is one of the sources and would be lost: give another --out")
 
 
 @contextmanager
-def _opened(out: Path | None, inventory: Inventory) -> Iterator[IO[bytes]]:
+def _parts_folder(out: Path | None) -> Iterator[Path]:
+    """Give the folder for the shards."""
+    if out is not None:
+        yield out.with_name(f"{out.name}.parts")
+        return
+    with tempfile.TemporaryDirectory(prefix="edos-segment-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[IO[bytes]]:
     """Give what to write to; a file is put in place at the end."""
     if out is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = out.resolve()  # behind a symbolic link, which stays
-    if target.exists() and not target.is_file():
-        raise OutError(
-            f"{out} is {'a folder' if target.is_dir() else 'no plain file'}: give the name of a file as --out, or - "
-            "for standard output"
-        )
-    if not target.parent.is_dir():
-        raise OutError(f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out")
-    files, _ = unnest(inventory.films, "files")
-    if any(
-        target == Path(location).resolve()
-        for location in files.field("location").to_pylist()
-        if Path(location).name == target.name
-    ):
-        raise OutError(f"{out} is one of the sources and would be lost: give another --out")
-    with replacing(target) as temporary, temporary.open("wb") as file:
+    with replacing(out.resolve()) as temporary, temporary.open("wb") as file:
         yield file
 
 
-def _in_order(engine: LocalEngine, tasks: Iterator[_Task]) -> Iterator[_Part]:
-    """Yield what becomes of the tasks in their order, a few tasks a worker at a time, as they get ready in any."""
-    while some := list(islice(tasks, 4 * engine.workers)):
-        yield from sorted(engine.map(_segment_shard, some), key=lambda part: part.number)
+def _write_lines(out: Path | None, shards: Sequence[Path]) -> dict[str, int]:
+    """Write the sentences of the shards; return how many `documents`, `sentences` and `turns` they have."""
+    written = {"documents": 0, "sentences": 0, "turns": 0}
+    with _opened(out) as file:
+        for shard in shards:
+            table = read_shard(shard)
+            rows = _rows(table)
+            file.writelines(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows.to_pylist())
+            counts = (len(table), len(rows), sum(_turns(table)))
+            written = {name: total + count for (name, total), count in zip(written.items(), counts, strict=True)}
+    return written
 
 
-def _segment_shard(task: _Task) -> _Part:
-    """Carry out one task, in a worker."""
-    table = task.films
-    notes: list[dict[str, str]] = []
-    for stage in task.stages:
-        table, rejected, _ = run_stage(stage, stage, table)
-        notes += file_notes(rejected) if rejected is not None else []
-    scores = task.turns.score(table)
-    begins = task.turns.begins(table, scores)
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(table, scores, begins).to_pylist())
-    return _Part(task.number, lines.encode(), table.num_rows, len(begins), int(begins.sum()), notes)
-
-
-def _rows(table: pa.Table, scores: np.ndarray, begins: np.ndarray) -> pa.Table:
-    """Return SENTENCES as a row for each sentence, with the turns."""
+def _rows(table: pa.Table) -> pa.Table:
+    """Return MARKED as a row for each sentence."""
     sentences, offsets = unnest(table, "sentences")
-    lengths = np.diff(offsets)
-    before = np.r_[0, np.cumsum(begins)]  # turns that begin before each sentence
-    columns = {
-        "document_id": table["document_id"].take(pa.array(np.repeat(np.arange(table.num_rows), lengths))),
-        "sentence_id": sentences.field("id"),
-        **{name: sentences.field(name) for name in ("start", "end", "text")},
-        "turn_id": before[1:] - np.repeat(before[offsets[:-1]], lengths) - 1,
-        "same_turn_score": pa.array(
-            scores.astype(str).astype(float), from_pandas=True
-        ),  # by way of text: 0.3, not 0.30000001192092896
-    }
-    return pa.table(columns)
+    owners = np.repeat(np.arange(table.num_rows), np.diff(offsets))
+    columns = {field.name: sentences.field(field.name) for field in sentences.type}
+    scores = columns["same_turn_score"].to_numpy(zero_copy_only=False)
+    # By way of text: 0.3, not 0.30000001192092896.
+    columns["same_turn_score"] = pa.array(scores.astype(str).astype(float), from_pandas=True)
+    return pa.table({"document_id": table["document_id"].take(pa.array(owners)), **columns})
+
+
+def _turns(table: pa.Table) -> Iterator[int]:
+    """Yield the number of turns of each document."""
+    sentences, offsets = unnest(table, "sentences")
+    turns = sentences.field("turn_id").to_numpy()
+    return (int(turns[stop - 1]) + 1 for start, stop in zip(offsets[:-1], offsets[1:], strict=True) if stop > start)

@@ -13,8 +13,9 @@ import pyarrow as pa
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.rules import normalise, tokenize
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.inspection import read_manifest
-from edos_dataset.runs.shards import FolderError, read_pieces
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.manifest import read_manifest
+from edos_dataset.runs.shards import read_pieces
 from edos_dataset.schema import SPLITS
 
 _SPARE = 4  # candidates of a label that are kept before the worst leave, in multiples of those wanted

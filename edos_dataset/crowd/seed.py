@@ -22,7 +22,8 @@ from edos_dataset.crowd.splits import link, plain_text, share_out
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.single import read_single, write_single
-from edos_dataset.runs.shards import FolderError, locked
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import locked
 from edos_dataset.schema import SPLITS, features, list_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from filelock import FileLock, Timeout
 from edos_dataset.downloads.registry import RemoteFile, Source
 from edos_dataset.downloads.transfer import DownloadError, Offer, Server, forget
 from edos_dataset.downloads.unpacking import unpack
-from edos_dataset.runs.shards import FolderError, digest, write_text
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import digest, write_text
 
 RECORDS = "downloads.json"
 """The record in the target folder: source → its licence and, by path, address, size, ETag, SHA-256 and date of each

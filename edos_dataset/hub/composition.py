@@ -11,7 +11,7 @@ from typing import Any
 from edos_dataset.hub.contents import CARD, Release, ReleaseFile, held, read_data
 from edos_dataset.hub.model_contents import read_model, read_space
 from edos_dataset.publishing.front_matter import join_card, split_card
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from filelock import FileLock, Timeout
 
 from edos_dataset.hub.remote import Kind
 from edos_dataset.publishing.front_matter import split_card
-from edos_dataset.runs.shards import FolderError, digest
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import digest
 
 CARD = "README.md"
 COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")

@@ -8,7 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from edos_dataset.hub.contents import CARD, Release, ReleaseFile, files_of
 from edos_dataset.publishing.front_matter import split_card
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 
 CONFIG = "config.json"
 

@@ -2,12 +2,11 @@
 text.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +16,16 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.publishing.labels_only import CONFIG, labels_only_schema, text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
-from edos_dataset.runs.pipeline import Stage, Unit, hash_json
-from edos_dataset.runs.shards import FolderError, digest, read_pieces
-from edos_dataset.schema import DETAIL, LABELLED_TURN, REASON, SPLITS
+from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.shards import digest, read_pieces
+from edos_dataset.schema import DIFFERING, LABELLED_TURN, REASON, SPLITS
 
 NOT_LABELLED = "not_labelled"
 """Reason of a dialogue that has no labels: the selection, or a corpus step, left it out."""
+
+_TURN_NUMBERS = pa.list_(pa.int32())
 
 TEXT_DIFFERS = "text_differs"
 """Reason of a dialogue of which a turn has another hash, or that has too few turns."""
@@ -47,6 +50,16 @@ class AttachLabels(Stage):
 
     name: ClassVar[str] = "attach"
     unit: ClassVar[Unit] = "dialogues"
+
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """Return id, reason and the numbers of the differing turns of each dialogue whose text differs."""
+        columns = [name for name in ("dialogue_id", REASON, DIFFERING) if name in rejected.column_names]
+        rows = rejected.select(columns).to_pylist()
+        return [
+            {"dialogue_id": row["dialogue_id"], "reason": TEXT_DIFFERS, "turns": row[DIFFERING]}
+            for row in rows
+            if row[REASON] == TEXT_DIFFERS
+        ]
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Attach the labels; first the dialogues that have them, then those that leave."""
@@ -77,7 +90,7 @@ class AttachLabels(Stage):
                     table,
                     rows[~fits],
                     TEXT_DIFFERS,
-                    list(_details(table, rows, fits, have, want, (ours - offsets[rows][owner])[wrong], owner[wrong])),
+                    list(_differing(fits, have, want, (ours - offsets[rows][owner])[wrong], owner[wrong])),
                 ),
             ],
             promote_options="permissive",
@@ -98,34 +111,24 @@ def _joined(labels: pa.Table, texts: pa.StringArray) -> pa.Table:
         for field in LABELLED_TURN
     }
     joined = labels.set_column(labels.column_names.index("turns"), "turns", nest(offsets, LABELLED_TURN, columns))
-    nothing = pa.nulls(len(labels), pa.string())
-    return joined.append_column(REASON, nothing).append_column(DETAIL, nothing)
-
-
-def _leaving(table: pa.Table, rows: np.ndarray, reason: str, details: list[str] | None = None) -> pa.Table:
-    leaving = table.select([name for name in labels_only_schema().names if name != "turns"]).take(pa.array(rows))
-    return leaving.append_column(REASON, pa.array([reason] * len(rows), pa.string())).append_column(
-        DETAIL, pa.nulls(len(rows), pa.string()) if details is None else pa.array(details, pa.string())
+    return joined.append_column(REASON, pa.nulls(len(labels), pa.string())).append_column(
+        DIFFERING, pa.nulls(len(labels), _TURN_NUMBERS)
     )
 
 
-def _details(
-    table: pa.Table,
-    rows: np.ndarray,
-    fits: np.ndarray,
-    have: np.ndarray,
-    want: np.ndarray,
-    turns: np.ndarray,
-    owners: np.ndarray,
-) -> Iterator[str]:
-    """Yield, for each dialogue whose text differs, its id and the numbers of its turns that do or are not there, from
-    0, as JSON.
-    """
+def _leaving(table: pa.Table, rows: np.ndarray, reason: str, differing: list[list[int]] | None = None) -> pa.Table:
+    leaving = table.select([name for name in labels_only_schema().names if name != "turns"]).take(pa.array(rows))
+    numbers = pa.array([None] * len(rows) if differing is None else differing, _TURN_NUMBERS)
+    reasons = pa.array([reason] * len(rows), pa.string())
+    return leaving.append_column(REASON, reasons).append_column(DIFFERING, numbers)
+
+
+def _differing(
+    fits: np.ndarray, have: np.ndarray, want: np.ndarray, turns: np.ndarray, owners: np.ndarray
+) -> Iterator[list[int]]:
+    """Yield, for each dialogue whose text differs, the numbers of its turns that do or are not there, from 0."""
     for row in np.flatnonzero(~fits):
-        differing = [*turns[owners == row].tolist(), *range(have[row], want[row])]
-        yield json.dumps(
-            {"dialogue_id": table["dialogue_id"][rows[row]].as_py(), "turns": differing}, ensure_ascii=False
-        )
+        yield [*turns[owners == row].tolist(), *range(have[row], want[row])]
 
 
 class PublishedLabels:

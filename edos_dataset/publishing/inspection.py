@@ -1,6 +1,5 @@
 """Reading a finished run back."""
 
-import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -8,31 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import CONFIGS
-
-
-def read_manifest(run: Path) -> dict[str, Any]:
-    """Return the manifest of a run.
-
-    Raises:
-        FolderError: the folder holds none: it is no run, or the run has not finished.
-    """
-    path = run / "manifest.json"
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        unfinished = (
-            ": the run has not finished; give its `edos curate` command again" if (run / ".run").is_dir() else ""
-        )
-        raise FolderError(f"cannot read {path} ({error.strerror}){unfinished}") from error
-    except ValueError as error:
-        raise FolderError(
-            f"{path} is damaged ({error}); the `edos curate` command that made it writes it anew"
-        ) from error
-    if not isinstance(manifest, dict) or not {"stages", "configs"} <= manifest.keys():
-        raise FolderError(f"{path} is not the manifest of a run: it has no 'stages' or no 'configs'")
-    return manifest
 
 
 def random_dialogues(

@@ -18,7 +18,8 @@ from edos_dataset.publishing.cards.tables import label_table, model_table
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.layout import ROW_GROUP, ConfigFiles, put_in_place
 from edos_dataset.publishing.single import front_matter, loading
-from edos_dataset.runs.shards import FolderError, digest, locked, read_pieces, replacing, write_text
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import digest, locked, read_pieces, replacing, write_text
 from edos_dataset.schema import SPLITS, features, list_of, published
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@ them.
 """
 
 import hashlib
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,23 +141,8 @@ class _SplitWriter:
 
 
 def put_in_place(prepared: Path, target: Path) -> None:
-    """Move everything in `prepared` into `target`, into the place of what has the same name there.
+    """Move what is prepared: goes as soon as its callers use `runs.folder.OutputFolder`."""
+    from edos_dataset.runs.folder import OutputFolder
 
-    Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never half;
-    the next run sees by their digests that they are not what it published, publishes again, and removes what had been
-    set aside.
-
-    Args:
-        prepared: a folder on the same file system; it is gone afterwards.
-        target: a folder.
-    """
-    retired = prepared.with_name("retired")
-    shutil.rmtree(retired, ignore_errors=True)
-    retired.mkdir()
-    for entry in sorted(prepared.iterdir()):
-        goal = target / entry.name
-        if goal.exists():
-            goal.rename(retired / entry.name)
-        entry.rename(goal)
-    prepared.rmdir()
-    shutil.rmtree(retired)
+    prepared.rename(prepared.with_name("prepared"))
+    OutputFolder(target, "edos").commit()

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import put_in_place
-from edos_dataset.runs.shards import FolderError, write_shard, write_text
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import write_shard, write_text
 from edos_dataset.schema import SPLITS
 
 if TYPE_CHECKING:

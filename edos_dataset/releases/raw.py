@@ -15,7 +15,7 @@ from edos_dataset.crowd.answers import read_answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import split_turns
 from edos_dataset.releases.load import data_folder
-from edos_dataset.runs.pipeline import code_hash, hash_json
+from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.shards import digest
 
 Row = dict[str, Any]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_reasons, count_units, split_rejects
 from edos_dataset.runs.shards import ShardRecord, StageCount, read_shard, write_record, write_shard
-from edos_dataset.schema import DETAIL, REASON
+from edos_dataset.schema import OF_REJECTS, REASON
 
 _NO_REJECTS = pa.table({REASON: pa.array([], pa.string()), "stage": pa.array([], pa.string())})
 
@@ -86,7 +86,7 @@ def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
     table = read_shard(task.source)
     counts: list[StageCount] = []
     rejects: list[pa.Table] = []
-    notes: list[dict[str, str]] = []
+    notes: list[dict[str, Any]] = []
     steps: list[tuple[Stage | CorpusStep, Callable[[pa.Table], pa.Table]]] = [
         (stage, stage) for stage in task.phase.stages
     ]
@@ -97,7 +97,7 @@ def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
         table, rejected, count = run_stage(stage, function, table)
         counts.append(count)
         if rejected is not None:
-            notes += file_notes(rejected)
+            notes += stage.notes(rejected) if isinstance(stage, Stage) else []
             rejects.append(rejected.append_column("stage", pa.array([stage.name] * rejected.num_rows)))
     rejects_digest = ""
     if task.rejects is not None:
@@ -137,14 +137,4 @@ def run_stage(
             f"stage {stage.name!r} lost {stage.unit}: read {read}, kept {count.kept}, rejected {count.rejected}"
         )
     count.seconds = time.perf_counter() - began
-    return kept.drop_columns([DETAIL]) if DETAIL in kept.column_names else kept, rejected, count
-
-
-def file_notes(rejected: pa.Table) -> list[dict[str, str]]:
-    """Return path, reason and message of the quarantined files among the rejects."""
-    if DETAIL not in rejected.column_names:
-        return []
-    rows: list[dict[str, Any]] = rejected.select(["source", "reason", DETAIL]).to_pylist()
-    return [
-        {"path": row["source"]["path"], "reason": row["reason"], "detail": row[DETAIL]} for row in rows if row[DETAIL]
-    ]
+    return kept.drop_columns([name for name in OF_REJECTS if name in kept.column_names]), rejected, count

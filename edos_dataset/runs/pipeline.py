@@ -2,22 +2,17 @@
 knows no stage.
 """
 
-import ast
-import hashlib
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.util import find_spec, resolve_name
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.schema import REASON
 
 Unit = Literal["files", "lines", "sentences", "turns", "dialogues"]
@@ -52,6 +47,10 @@ class Stage:
     def fingerprint(self) -> str:
         """Return a hash of the stage's code (its module and all of ours that it imports), version and parameters."""
         return _fingerprint(self)
+
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """Return what a run tells of single rejected rows, beyond counting them by reason: plain data, an entry a row."""
+        return []
 
     def inputs(self) -> dict[str, str]:
         """Return what else the output depends on, name to hash: the weights of a model, say."""
@@ -152,70 +151,3 @@ def count_reasons(rejected: pa.Table, unit: Unit) -> Counter[str]:
             for reason in pc.unique(rejected[REASON]).to_pylist()
         }
     )
-
-
-def hash_json(record: object) -> str:
-    """Return the SHA-256 (hex) of a JSON-serialisable value, with sorted keys."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-
-
-@cache
-def code_hash(module: str) -> str:
-    """Return a hash of a module's source and of every module of its package, and of ours, that it imports, directly or
-    not.
-
-    An edit anywhere below a stage must make its old shards stale: `datasets` hashes imported functions by name and
-    would serve them again.
-
-    Raises:
-        ValueError: the module has no source file, as in a notebook, so that nobody could tell when its code changes.
-    """
-    packages = {module.partition(".")[0], __name__.partition(".")[0]}
-    seen: dict[str, str] = {}
-    queue = [module]
-    while queue:
-        name = queue.pop()
-        path = None if name in seen else _source_file(name)
-        if path is not None:
-            source = path.read_bytes()
-            seen[name] = hashlib.sha256(source).hexdigest()
-            parent = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            queue += [imported for imported in _imports(source, parent) if imported.partition(".")[0] in packages]
-    if module not in seen:
-        raise ValueError(
-            f"module {module!r} has no source file: a run must notice when a stage's code changes, so define stages in "
-            "a .py file"
-        )
-    return hash_json(seen)
-
-
-def _imports(source: bytes, parent: str) -> list[str]:
-    """Return what the source of a module of the package `parent` imports; of "from a import b" both a and a.b, as b may
-    be a module.
-    """
-    names: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            origin = resolve_name("." * node.level + (node.module or ""), parent)
-            names += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
-    return names
-
-
-def _source_file(module: str) -> Path | None:
-    parent = module.rpartition(".")[0]
-    owner = _source_file(parent) if parent else None
-    if (
-        owner is not None and owner.name != "__init__.py"
-    ):  # a name in a module: to say so, find_spec would import it, and with it perhaps torch
-        return None
-    if module == "__main__":  # has no spec when it is a script
-        origin = getattr(sys.modules[module], "__file__", None)
-    else:
-        try:
-            spec = find_spec(module)
-        except ModuleNotFoundError:  # "a.b" where a is no package: b is a name in a
-            return None
-        origin = spec and spec.origin
-    return Path(origin) if origin and origin.endswith(".py") else None

@@ -1,30 +1,46 @@
 """A run: a pipeline over a corpus, shard by shard, that can be killed at any moment and goes on where it was.
 
 A pipeline is cut into phases: consecutive stages run fused over a shard in memory; a corpus step or an output ends a
-phase, and its result lies on disk as `.run/<phase>/<shard>.parquet` with a completion record. A record holds the hash
-of the stages' code and parameters and of the content that the shard was made from, so what is reused is decided by
-content, never by a file's existence.
+phase, and its result lies on disk as `.run/<phase>/<shard>.parquet` with a completion record. A record holds the hash of
+the stages' code and parameters and of the content that the shard was made from, so what is reused is decided by content,
+never by a file's existence.
 
-What is kept when a run stops: finished shards are reused; the shards in flight (one a worker) are made again;
-everything ends in the same bytes. Folders of phases that the pipeline no longer has stay, for when it has them again.
-Memory: `workers` times one shard (`shard_sentences` and one film more), plus the stated bound of the corpus steps; in
-the parent a path and a digest a shard, and an entry a quarantined file.
+What is kept when a run stops: finished shards are reused; the shards in flight (one a worker) are made again; everything
+ends in the same bytes, whatever the engine, its workers and the number of processes. Folders of phases that the pipeline
+no longer has stay, for when it has them again.
+Memory: `workers` times one shard, plus the stated bound of the corpus steps; in each process that leads or was launched
+a path and a digest a shard, and an entry a note.
 """
 
 import json
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
-from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.cutting import Part
+from edos_dataset.runs.engines.base import Engine
+from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.partitions import PartitionedStep, decide_in_parts
 from edos_dataset.runs.phases import Phase, ShardTask, make_shard, phases
-from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Pipeline, hash_json
-from edos_dataset.runs.shards import ShardRecord, StageCount, digest, read_record, write_shard, write_text
+from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Pipeline
+from edos_dataset.runs.shards import (
+    ShardRecord,
+    StageCount,
+    digest,
+    read_record,
+    read_shard,
+    write_record,
+    write_shard,
+    write_text,
+)
+
+INPUT = "00-input"
+"""Folder of the input's shards."""
 
 
 class Shard(NamedTuple):
@@ -35,8 +51,8 @@ class Shard(NamedTuple):
 
 
 Progress = Callable[[str, int, int, int], None]
-"""Called with a phase's name, its shards done and in all, and the units that the first stage read in the shards made
-now, not those reused.
+"""Called with a phase's name, its shards done and in all (this process's share of them), and the units that the first
+stage read in the shards made now, not those reused.
 """
 
 
@@ -46,13 +62,14 @@ class _Totals:
 
     digests: dict[Path, str] = field(default_factory=dict)
     counts: list[StageCount] = field(default_factory=list)
-    notes: list[dict[str, str]] = field(default_factory=list)
-    read_now: int = 0
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    rows: int = 0
 
     def add(self, target: Path, record: ShardRecord) -> None:
         """Add a shard. Shards come in any order; the totals, once `finish` has sorted them, don't depend on it."""
         self.digests[target] = record.digest
         self.notes += record.notes
+        self.rows += record.rows
         for index, count in enumerate(record.counts):
             if index == len(self.counts):
                 self.counts.append(StageCount(count.stage, count.unit))
@@ -60,7 +77,7 @@ class _Totals:
 
     def finish(self) -> None:
         """Sort what was added."""
-        self.notes.sort(key=lambda note: sorted(note.items()))
+        self.notes.sort(key=lambda note: json.dumps(note, sort_keys=True))
         for count in self.counts:
             count.rejected = dict(sorted(count.rejected.items()))
             count.tally = dict(sorted(count.tally.items()))
@@ -79,82 +96,125 @@ class Run:
 
     Attributes:
         counts: one StageCount per stage that has run, in order.
-        notes: one entry per quarantined file.
-        made: shards made, as opposed to reused.
+        notes: what the stages told of single rows, such as an entry per quarantined file.
+        made: shards made, by this process, as opposed to reused.
+        reused: shards reused.
+        rows: rows that the last phase gave.
     """
 
     folder: Path
-    engine: LocalEngine
+    engine: Engine
     keep_rejects: bool = False
     progress: Progress = lambda *_: None
     counts: list[StageCount] = field(default_factory=list)
-    notes: list[dict[str, str]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
     made: int = 0
+    reused: int = 0
+    rows: int = 0
 
-    def execute(self, films: Sequence[pa.Table], pipeline: Pipeline) -> dict[str, list[Path]]:
+    def execute(self, parts: Iterable[Part], pipeline: Pipeline) -> dict[str, list[Path]]:
         """Run the pipeline.
 
         Args:
-            films: the shards of the input, tables of schema.FILMS.
+            parts: the shards of the input; only the process that leads looks at them.
             pipeline: stages, corpus steps and outputs.
 
         Returns:
-            The shard files of each output, by config.
+            The shard files of each output, by config, in the order of the parts.
 
         Raises:
             OSError: a file could not be written.
             WorkerDied: a worker was killed.
         """
-        shards = self._write_inputs(films)
+        shards = self._write_inputs(parts)
         outputs: dict[str, list[Path]] = {}
         for phase in phases(pipeline):
             shards = self._run_phase(phase, shards)
             outputs.update({config: [shard.path for shard in shards] for config in phase.outputs})
         return outputs
 
-    def _write_inputs(self, films: Sequence[pa.Table]) -> list[Shard]:
-        folder = self.folder / "00-films"
-        paths = [folder / f"{index:05d}.parquet" for index in range(len(films))]
-        shards = [Shard(path, write_shard(path, table)) for path, table in zip(paths, films, strict=True)]
-        _remove_others(folder, paths)
-        return shards
+    def keep(
+        self, name: str, key: str, make: Callable[[], tuple[pa.Table, StageCount, dict[str, Any]]]
+    ) -> tuple[pa.Table, ShardRecord]:
+        """Return a table that is made once, and its record: what a step over a whole corpus gives that is no pipeline.
+
+        Args:
+            name: of the file, `steps/01-spread`.
+            key: hash of all that decides the table.
+            make: gives the table, what was counted, and facts for the record.
+        """
+        path = self.folder / f"{name}.parquet"
+        record = read_record(path)
+        if record is None or record.key != key:
+            table, count, facts = make()
+            file_digest = write_shard(path, table)
+            record = ShardRecord(key, file_digest, path.stat().st_size, table.num_rows, [count], facts=facts)
+            write_record(path, record)
+        return read_shard(path), record
+
+    def _write_inputs(self, parts: Iterable[Part]) -> list[Shard]:
+        """Write the shards of the input; those of a longer one go."""
+        folder = self.folder / INPUT
+        listing = folder / "index.json"
+        if self.engine.leads:
+            entries = []
+            for part in parts:
+                entries.append((part.name, write_shard(folder / f"{part.name}.parquet", part.rows)))
+            write_text(listing, json.dumps(entries))
+            _remove_others(folder, [name for name, _ in entries])
+        self.engine.wait()
+        entries = json.loads(listing.read_text(encoding="utf-8"))
+        return [Shard(folder / f"{name}.parquet", file_digest) for name, file_digest in entries]
 
     def _run_phase(self, phase: Phase, sources: Sequence[Shard]) -> list[Shard]:
         folder = self.folder / phase.name
-        removals, seconds = _decide(phase.step, folder, sources) if phase.step else ([None] * len(sources), 0.0)
+        removals, seconds = self._decide(phase.step, folder, sources) if phase.step else ([None] * len(sources), 0.0)
         code = [item.fingerprint() for item in (phase.step, *phase.stages) if item is not None]
         targets = [folder / source.path.name for source in sources]
-        totals = _Totals()
-        tasks = []
-        for source, target, removed in zip(sources, targets, removals, strict=True):
+        totals, tasks = _Totals(), []
+        places = self.engine.share(range(len(sources)))
+        for place in places:
+            source, removed, target = sources[place], removals[place], targets[place]
             key = hash_json([source.digest, removed and removed.digest, code])
             record = self._made_before(target, key)
             if record is None:
-                tasks.append(
-                    ShardTask(
-                        key,
-                        source.path,
-                        target,
-                        phase,
-                        removed and removed.path,
-                        _rejects(target) if self.keep_rejects else None,
-                    )
-                )
+                rejects = _rejects(target) if self.keep_rejects else None
+                tasks.append(ShardTask(key, source.path, target, phase, removed and removed.path, rejects))
             else:
                 totals.add(target, record)
-        self.progress(phase.name[3:], len(totals.digests), len(targets), 0)
-        for target, record in self.engine.map(make_shard, tasks):
-            totals.add(target, record)
-            self.made += 1
-            totals.read_now += record.counts[0].read
-            self.progress(phase.name[3:], len(totals.digests), len(targets), totals.read_now)
-        _remove_others(folder, targets, self.keep_rejects)
+        self.reused += len(totals.digests)
+        self._make(phase, tasks, totals, len(places))
+        self.engine.wait()
+        self._add_shares_of_others(targets, totals)
+        if self.engine.leads:
+            _remove_others(folder, [target.stem for target in targets], self.keep_rejects)
         totals.finish()
         if phase.step and totals.counts:
             totals.counts[0].seconds += seconds
         self.counts += totals.counts
         self.notes += totals.notes
+        self.rows = totals.rows
         return [Shard(target, totals.digests[target]) for target in targets]
+
+    def _make(self, phase: Phase, tasks: Sequence[ShardTask], totals: _Totals, shards: int) -> None:
+        """Make this process's share of the shards that are not there."""
+        units = 0
+        self.progress(phase.name[3:], len(totals.digests), shards, units)
+        for target, record in self.engine.map(make_shard, tasks):
+            totals.add(target, record)
+            self.made += 1
+            units += record.counts[0].read
+            self.progress(phase.name[3:], len(totals.digests), shards, units)
+
+    def _add_shares_of_others(self, targets: Sequence[Path], totals: _Totals) -> None:
+        for target in targets:
+            if target not in totals.digests:
+                record = read_record(target, verify=False)  # its own process has made or verified it
+                if record is None:
+                    raise FileNotFoundError(
+                        2, "a shard of another process is not there; do all share the folder?", target
+                    )
+                totals.add(target, record)
 
     def _made_before(self, target: Path, key: str) -> ShardRecord | None:
         """Return the record of a shard that is the one wanted, whole, and has its rejects, if these are wanted."""
@@ -166,25 +226,36 @@ class Run:
             return None
         return record
 
+    def _decide(self, step: CorpusStep, folder: Path, sources: Sequence[Shard]) -> tuple[list[Shard], float]:
+        """Let a corpus step decide, unless it has over the same shards.
 
-def _decide(step: CorpusStep, folder: Path, sources: Sequence[Shard]) -> tuple[list[Shard], float]:
-    """Let a corpus step decide, unless it has over the same shards, and write its decision, one file a shard.
-
-    Returns:
-        The files of removals, and the seconds that the decision took when it was made.
-    """
-    paths = [folder / f"{source.path.stem}.removals.parquet" for source in sources]
-    marker = folder / "decided.json"
-    key = hash_json([step.fingerprint(), [source.digest for source in sources]])
-    digests = [digest(path) if path.exists() else "" for path in paths]
-    decided = _read_json(marker)
-    if (decided.get("key"), decided.get("files")) != (key, digests):
-        began = time.perf_counter()
-        decisions = step.decide([source.path for source in sources])
-        digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decisions, strict=True)]
-        decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
-        write_text(marker, json.dumps(decided))
-    return [Shard(path, file_digest) for path, file_digest in zip(paths, digests, strict=True)], decided["seconds"]
+        Returns:
+            The decision, a file a shard, and the seconds that it took when it was made.
+        """
+        paths = [folder / f"{source.path.stem}.removals.parquet" for source in sources]
+        marker = folder / "decided.json"
+        key = hash_json([step.fingerprint(), [source.digest for source in sources]])
+        decided = _read_json(marker)
+        digests = [digest(path) if path.exists() else "" for path in paths]
+        if (decided.get("key"), decided.get("files")) != (key, digests):
+            self.engine.wait()  # nobody writes before all have read
+            began = time.perf_counter()
+            shards = [source.path for source in sources]
+            if isinstance(step, PartitionedStep):
+                work = folder / "decision"
+                decision = iter(decide_in_parts(step, shards, work, self.engine))
+            else:
+                decision = step.decide(shards) if self.engine.leads else iter(())
+            if self.engine.leads:
+                digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decision, strict=True)]
+                decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
+                write_text(marker, json.dumps(decided))
+                shutil.rmtree(folder / "decision", ignore_errors=True)
+        else:
+            self.engine.wait()
+        self.engine.wait()
+        decided = json.loads(marker.read_text(encoding="utf-8"))
+        return [Shard(*pair) for pair in zip(paths, decided["files"], strict=True)], decided["seconds"]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -198,32 +269,11 @@ def _rejects(target: Path) -> Path:
     return target.with_suffix(".rejects.parquet")
 
 
-def _remove_others(folder: Path, keep: Sequence[Path], keep_rejects: bool = False) -> None:
-    """Remove what earlier runs left: shards of a longer corpus, and rejects that are no longer wanted."""
-    stems = {path.stem for path in keep}
+def _remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False) -> None:
+    """Remove what earlier runs left: shards that the corpus no longer has, and rejects that are no longer wanted."""
+    stems = {*keep, "index", "decided"}
     for path in folder.iterdir():
         stem, _, suffix = path.name.partition(".")
-        stale = stem.isdigit() and stem not in stems
         unwanted = suffix == "rejects.parquet" and not keep_rejects
-        if stale or unwanted:
+        if path.is_file() and stem and (stem not in stems or unwanted):
             path.unlink()
-
-
-def pack(films: pa.Table, weights: np.ndarray, shard_sentences: int) -> list[pa.Table]:
-    """Part the films into shards of about `shard_sentences` sentences, or smaller ones while there are fewer than
-    eight.
-
-    A shard is never larger than that and one film more. No films give one shard without rows, so that every stage still
-    counts.
-
-    Args:
-        films: schema.FILMS, sorted by film.
-        weights: [films] estimated sentences of each, more than 0.
-        shard_sentences: sentences a shard, from 1.
-    """
-    if not films.num_rows:
-        return [films]
-    target = max(1, min(shard_sentences, int(weights.sum()) // 8))
-    shard = np.cumsum(weights) // target
-    starts = np.flatnonzero(np.diff(shard, prepend=-1))
-    return [films.slice(start, stop - start) for start, stop in zip(starts, [*starts[1:], films.num_rows], strict=True)]

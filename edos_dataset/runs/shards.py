@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
 
 @dataclass
@@ -45,8 +45,9 @@ class ShardRecord:
         size: bytes of the shard file.
         rows: rows in it.
         counts: one StageCount per stage, in order.
-        notes: texts for the manifest, such as the reason and the message of each quarantined file.
+        notes: what the stages tell of single rows (`Stage.notes`), such as the reason of each quarantined file.
         rejects: SHA-256 of the file of rejects beside the shard, or "" where none was asked for.
+        facts: what else is to be known of the shard's making, as plain data.
     """
 
     key: str
@@ -54,8 +55,9 @@ class ShardRecord:
     size: int
     rows: int
     counts: list[StageCount]
-    notes: list[dict[str, str]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
     rejects: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def write_shard(path: Path, table: pa.Table) -> str:
@@ -88,23 +90,24 @@ def write_record(path: Path, record: ShardRecord) -> None:
     write_text(path.with_suffix(".json"), json.dumps(asdict(record), indent=1, sort_keys=True))
 
 
-def read_record(path: Path) -> ShardRecord | None:
-    """Return the completion record of the shard at `path`, or None where there is none or the shard is not the one
-    recorded.
+def read_record(path: Path, verify: bool = True) -> ShardRecord | None:
+    """Return the completion record of the shard at `path`.
+
+    Args:
+        path: the shard.
+        verify: compare the shard with its record; needless for one that was made or verified in this run.
+
+    Returns:
+        The record; None where there is none, or the shard is not the one recorded.
     """
     try:
         raw = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         counts = [StageCount(**count) for count in raw.pop("counts")]
         record = ShardRecord(counts=counts, **raw)
-        if path.stat().st_size != record.size or digest(path) != record.digest:
+        if verify and (path.stat().st_size != record.size or digest(path) != record.digest):
             return None
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-    ):  # absent, cut off or from an older version: make it again
+    # Absent, cut off or from an older version: make it again.
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
     return record
 
@@ -113,9 +116,6 @@ def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file under a temporary name, then rename it."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-_TEMPORARY = ".*.[0-9]*.tmp"
 
 
 @contextmanager
@@ -141,46 +141,10 @@ def digest(path: Path) -> str:
     return sha256.hexdigest()
 
 
-class FolderError(ValueError):
-    """The output folder cannot be used; the message says why and what to do."""
-
-
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Hold a run's folder for this process; it is made if it is not there, and temporary files of killed processes are
-    removed.
+    """Hold a folder: goes as soon as its callers use `runs.folder.OutputFolder`."""
+    from edos_dataset.runs.folder import OutputFolder
 
-    The lock is the operating system's: it goes with the process, however that ends.
-
-    Raises:
-        FolderError: `out` is not a folder, holds something that no run wrote, cannot be written, or another process
-            runs in it.
-    """
-    run = out / ".run"
-    try:
-        if out.exists() and not run.is_dir() and (not out.is_dir() or any(out.iterdir())):
-            raise FolderError(
-                f"{out} is not empty and holds no run of this package: give a new or empty folder as --out"
-            )
-        run.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(run / "lock", timeout=0)
-        lock.acquire()
-    except Timeout as error:
-        raise FolderError(f"{_owner(run)} is running in {out}: wait for it, or give another --out") from error
-    except PermissionError as error:
-        raise FolderError(
-            f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
-        ) from error
-    try:
-        for path in (*out.glob(_TEMPORARY), *run.rglob(_TEMPORARY)):
-            path.unlink(missing_ok=True)
-        write_text(run / "process", str(os.getpid()))
+    with OutputFolder(out, "edos"):
         yield
-    finally:
-        lock.release()
-
-
-def _owner(run: Path) -> str:
-    with suppress(OSError):
-        return f"process {(run / 'process').read_text(encoding='utf-8')}"
-    return "another process"  # it has the lock, but has not yet written its number

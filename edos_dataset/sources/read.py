@@ -75,6 +75,15 @@ class ReadFilms(Stage):
         counts = {f"encoding: {entry['values']}": int(entry["counts"]) for entry in encodings.to_pylist()}
         return counts | {"bad times": int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)}
 
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """Return path, reason and message of each file that could not be read; not of one that was read and not wanted."""
+        rows = rejected.select(["source", REASON, DETAIL]).to_pylist()
+        return [
+            {"path": row["source"]["path"], "reason": row[REASON], "detail": row[DETAIL]}
+            for row in rows
+            if row[REASON] not in (OTHER_FILE, OTHER_LANGUAGE)
+        ]
+
     def _read_film(self, film: str, files: list[dict[str, Any]]) -> list["_Document"]:
         rows: list[_Document] = []
         best: _Document | None = None

@@ -24,7 +24,7 @@ from edos_dataset.augmentation.labelled import Labelled, one_hot, read_labelled,
 from edos_dataset.augmentation.learners import LinearLearner, learner_of
 from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labeling.models.heads import LinearHead
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 
 GOOD, BAD, ASKING = 16, 1, 38
 WORDS = {GOOD: ("lovely", "splendid"), BAD: ("lousy", "rotten"), ASKING: ("where", "when")}

@@ -9,7 +9,7 @@ import pytest
 
 from edos_dataset.crowd.readability import Readability, select_tasks, token_frequencies
 from edos_dataset.labels import LABEL_IDS
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import published
 
 SAD, ANGRY = LABEL_IDS["sad"], LABEL_IDS["angry"]

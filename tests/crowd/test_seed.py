@@ -11,7 +11,7 @@ from crowd_tables import answers_of
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.seed import SeedRules, make_seed, read_seed
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 
 TURNS = 90
 

@@ -16,7 +16,7 @@ from edos_dataset.downloads.fetching import RECORDS, download, read_records
 from edos_dataset.downloads.registry import LANGUAGES, OTHERS, RemoteFile, Source, find_source, opensubtitles, sources
 from edos_dataset.downloads.transfer import DownloadError, Server
 from edos_dataset.releases.load import RELEASES, builder
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 
 CONTENT = b"id,text\n1,Good evening\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

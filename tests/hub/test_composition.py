@@ -9,7 +9,7 @@ from datasets import load_dataset
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import compose_cards, reading
 from edos_dataset.publishing.labels_only import labels_only_features, write_labels_only
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import features
 from published_folder import FILMS, V1, V11, content, films_of, remote, run
 

@@ -13,7 +13,7 @@ from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import reading
 from edos_dataset.hub.remote import HubError, Remote
 from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from published_folder import V1, V11, content, remote
 from small_models import save_dialogue_classifier, save_plain_classifier  # noqa: E402
 

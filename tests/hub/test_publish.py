@@ -16,7 +16,7 @@ from edos_dataset.hub.composition import reading, versioned
 from edos_dataset.hub.contents import held
 from edos_dataset.hub.remote import HubError, Remote
 from edos_dataset.hub.versions import CHANGELOG, Version
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
 from published_folder import FILMS, REPO, V1, V2, V11, content, films_of, remote, run
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.publishing.inspection import random_dialogues, read_manifest
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.publishing.inspection import random_dialogues
+from edos_dataset.runs.manifest import read_manifest
+from edos_dataset.runs.folder import FolderError
 
 MANIFEST = {"stages": [], "configs": {"os": {}, "edos": {}}}
 

@@ -12,7 +12,7 @@ from edos_dataset.labels import LABELS
 from edos_dataset.publishing import attach, labels_only
 from edos_dataset.publishing.attach import AttachLabels, PublishedLabels
 from edos_dataset.publishing.labels_only import labels_only_features, write_labels_only
-from edos_dataset.runs.shards import FolderError
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import DIALOGUES, features
 from published_folder import TEXTS, films_of, publish
 

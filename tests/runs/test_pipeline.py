@@ -11,16 +11,8 @@ import pyarrow.compute as pc
 import pytest
 from datasets import Dataset
 
-from edos_dataset.runs.pipeline import (
-    REMOVALS,
-    CorpusStep,
-    Stage,
-    code_hash,
-    count_reasons,
-    count_units,
-    hash_json,
-    split_rejects,
-)
+from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Stage, count_reasons, count_units, split_rejects
+from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.schema import DIALOGUES, FILE, FILMS, TURN
 
 STAGE = """

@@ -11,18 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.runs.shards import (
-    FolderError,
-    ShardRecord,
-    StageCount,
-    digest,
-    locked,
-    read_record,
-    replacing,
-    write_record,
-    write_shard,
-    write_text,
-)
+from edos_dataset.runs.shards import ShardRecord, StageCount, digest, locked, read_record, replacing, write_record, write_shard, write_text
+from edos_dataset.runs.folder import FolderError
 
 TABLE = pa.table({"a": range(1000)})
 

@@ -1,42 +1,30 @@
-"""Where the tasks of a run are carried out: in this process or in several on this machine. It knows no stage.
-
-A task is one shard through the fused stages of one phase. `datasets.map` runs the same stages for users who want it; a
-run does not go through it, because its cache hashes imported functions by name and would serve shards made by code that
-has since changed.
-"""
+"""Processes on this machine: the default."""
 
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
-from typing import TypeVar
 
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-class WorkerDied(RuntimeError):
-    """A worker process was killed from outside, most often for want of memory."""
+from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
 
 
 class LocalEngine:
-    """Runs tasks on this machine.
+    """Carries out tasks in this process, or in several that it starts; see `Engine`.
 
     Args:
-        workers: processes, from 1; with 1 the tasks run in the calling process. The result of a task never depends on
-            this number.
+        workers: processes, from 1; with 1 the tasks run in the calling process.
     """
 
-    def __init__(self, workers: int) -> None:
+    leads = True
+
+    def __init__(self, workers: int = 1) -> None:
         """Check the number; processes start with the first task."""
-        if workers < 1:
-            raise ValueError(f"workers must be at least 1, got {workers}")
-        self.workers = workers
+        self.workers = check_workers(workers)
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> "LocalEngine":
@@ -55,26 +43,26 @@ class LocalEngine:
         if kind is not None:
             for process in processes:
                 process.terminate()
-            for process in processes:  # whoever holds the folder's lock gives it back only when nobody writes any more
+            # Whoever holds the folder's lock gives it back only when nobody writes any more.
+            for process in processes:
                 process.join()
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Yield the results in the order in which they are ready. At most two tasks a worker wait in memory.
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """Return all items."""
+        return items
 
-        Args:
-            function: a module-level function.
-            tasks: picklable arguments.
+    def wait(self) -> None:
+        """Return at once: there is no other process."""
 
-        Raises:
-            WorkerDied: a worker was killed.
-        """
-        if self.workers == 1:
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """Yield the results in the order in which they are ready. At most two tasks a worker wait in memory."""
+        if self.workers == 1 or len(tasks) == 0:
             yield from map(function, tasks)
             return
         if self._pool is None:
             # spawn: forking a process that has started torch or Arrow threads can hang
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, context, initializer=_start_worker, initargs=(os.getpid(),))
+            self._pool = ProcessPoolExecutor(self.workers, context, initializer=start_worker, initargs=(os.getpid(),))
         waiting: set[Future[R]] = set()
         try:
             for task in tasks:
@@ -91,7 +79,7 @@ class LocalEngine:
             ) from error
 
 
-def _start_worker(parent: int) -> None:
+def start_worker(parent: int) -> None:
     """Bind a worker's life to its parent's: a killed run must not leave processes that still write into its folder.
 
     Ctrl-C reaches the workers too, but the parent alone answers to it, by ending them.
@@ -104,10 +92,3 @@ def _start_worker(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def available_cores() -> int:
-    """Return the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

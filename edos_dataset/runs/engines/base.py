@@ -1,0 +1,111 @@
+"""What an engine is: where the shards of a run are made. It knows no stage."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from types import TracebackType
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ENGINES = ("local", "accelerate", "datasets")
+"""Names of the engines; `local` is the default."""
+
+
+class WorkerDied(RuntimeError):
+    """A worker process was killed from outside, most often for want of memory."""
+
+
+class Engine(Protocol):
+    """Carries out tasks, each of which makes a file that is whole or absent.
+
+    A run may go on in several processes at once (`accelerate launch`), each of which has an engine and takes its share of
+    the tasks. What a task makes never depends on the engine, on its workers or on the number of processes.
+
+    Attributes:
+        leads: whether this process is the first: it writes what is written once, and tells what was done.
+    """
+
+    leads: bool
+
+    def __enter__(self) -> "Engine":
+        """Return the engine, ready to work."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop what was started, after an error at once."""
+        ...
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """Return those items that are this process's; every process must give the same ones."""
+        ...
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """Yield what a function gives for this process's tasks, in the order in which they are ready.
+
+        Args:
+            function: of a module, not of a function.
+            tasks: what `share` gave, or a part of it; they can be pickled.
+
+        Raises:
+            WorkerDied: a worker was killed.
+        """
+        ...
+
+    def wait(self) -> None:
+        """Return when all processes have called this."""
+        ...
+
+
+def engine_of(name: str, workers: int = 1, device: str = "cpu") -> Engine:
+    """Return an engine by its name.
+
+    Args:
+        name: one of ENGINES.
+        workers: processes, from 1; under `accelerate launch`, of each process that was launched.
+        device: torch device that the stages use, "cpu" or "cuda"; by it the processes of a launch find each other.
+
+    Raises:
+        ValueError: there is no such engine, or fewer than one worker.
+    """
+    if name == "local":
+        from edos_dataset.runs.engines.local import LocalEngine
+
+        return LocalEngine(workers)
+    if name == "accelerate":
+        from edos_dataset.runs.engines.accelerate import AccelerateEngine
+
+        return AccelerateEngine(workers, device)
+    if name == "datasets":
+        from edos_dataset.runs.engines.datasets import DatasetsEngine
+
+        return DatasetsEngine(workers)
+    close = get_close_matches(name, ENGINES, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ENGINES)}"
+    raise ValueError(f"unknown engine {name!r}; {hint}")
+
+
+def default_engine() -> str:
+    """Return the engine to take where none is named: `accelerate` in a process that a launcher started."""
+    return "accelerate" if int(os.environ.get("WORLD_SIZE", "1")) > 1 else "local"
+
+
+def check_workers(workers: int) -> int:
+    """Return a number of workers.
+
+    Raises:
+        ValueError: it is less than 1.
+    """
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    return workers
+
+
+def available_cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,147 @@
+"""The folder that a command writes: whether it may be written, held by one process, and filled at one stroke.
+
+What a run keeps for itself lies in `.run`, with a record of which command the folder is of. A folder without that record
+is somebody else's, and nothing in it is touched.
+"""
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from filelock import FileLock, Timeout
+
+from edos_dataset.runs.shards import write_text
+
+_RECORD = "made_by.json"
+_TEMPORARY = ".*.[0-9]*.tmp"
+_BEFORE_THE_RECORD = {"lock", "process"}
+
+
+class FolderError(ValueError):
+    """The output folder cannot be used; the message says why and what to do."""
+
+
+class OutputFolder:
+    """A folder that one command writes, and brings up to date when it is given again.
+
+        with OutputFolder(out, "curate") as folder:
+            prepared = folder.prepare()
+            ...  # write below `prepared`
+            folder.commit()
+
+    The lock is the operating system's: it goes with the process, however that ends.
+
+    Args:
+        path: the folder; it is made if it is not there.
+        command: whose it is, `curate` for `edos curate`.
+        leads: whether this process holds it; of several processes of one run only the first does.
+
+    Raises:
+        FolderError: on entering: `path` is no folder, holds something that this command did not write, cannot be
+            written, or another process runs in it.
+    """
+
+    def __init__(self, path: Path, command: str, leads: bool = True) -> None:
+        self.path, self.command, self.leads = path, command, leads
+        self.run = path / ".run"
+        self._lock = FileLock(self.run / "lock", timeout=0)
+
+    def __enter__(self) -> "OutputFolder":
+        """Take hold of the folder; temporary files of killed processes go."""
+        if not self.leads:
+            return self
+        try:
+            self._check()
+            self.run.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except Timeout as error:
+            raise FolderError(
+                f"{self._holder()} is running in {self.path}: wait for it, or give another --out"
+            ) from error
+        except PermissionError as error:
+            raise FolderError(
+                f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
+            ) from error
+        try:
+            for path in (*self.path.glob(_TEMPORARY), *self.run.rglob(_TEMPORARY)):
+                path.unlink(missing_ok=True)
+            write_text(self.run / "process", str(os.getpid()))
+            write_text(self.run / _RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go of the folder."""
+        if self.leads:
+            self._lock.release()
+
+    def prepare(self) -> Path:
+        """Return an empty folder, on the same file system, for what `commit` is to put in place."""
+        prepared = self.run / "prepared"
+        shutil.rmtree(prepared, ignore_errors=True)
+        prepared.mkdir(parents=True)
+        return prepared
+
+    def commit(self) -> None:
+        """Move everything prepared into the folder, into the place of what has the same name there.
+
+        Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never
+        half; who records what was written sees by its digests that it is not there, and writes it again.
+        """
+        prepared, retired = self.run / "prepared", self.run / "retired"
+        shutil.rmtree(retired, ignore_errors=True)
+        retired.mkdir()
+        for entry in sorted(prepared.iterdir()):
+            goal = self.path / entry.name
+            if goal.exists():
+                goal.rename(retired / entry.name)
+            entry.rename(goal)
+        prepared.rmdir()
+        shutil.rmtree(retired)
+
+    def _check(self) -> None:
+        """Refuse a folder that is not this command's."""
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise FolderError(f"{self.path} is no folder: give a new or empty folder as --out")
+        others = {path.name for path in self.path.iterdir()} - {".run"}
+        if not self.run.is_dir():
+            if others or self.run.exists():
+                raise FolderError(
+                    f"{self.path} is not empty and holds no run of this package: give a new or empty folder as --out"
+                )
+            return
+        command = _command(self.run)
+        inside = {path.name for path in self.run.iterdir()} - _BEFORE_THE_RECORD
+        if command is None and (others or inside):
+            raise FolderError(
+                f"{self.path} was written by another program, or by an earlier version of this package: give a new or "
+                "empty folder as --out"
+            )
+        if command not in (None, self.command):
+            raise FolderError(
+                f"{self.path} was written by `edos {command}`, and what it holds would be lost: give a new or empty "
+                "folder as --out"
+            )
+
+    def _holder(self) -> str:
+        with suppress(OSError):
+            return f"process {(self.run / 'process').read_text(encoding='utf-8')}"
+        return "another process"  # it has the lock, but has not yet written its number
+
+
+def _command(run: Path) -> str | None:
+    """Return the command whose folder this is, None where no record of ours says so."""
+    try:
+        record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
+        return str(record["command"]) if record["package"] == "edos-dataset" else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,111 @@
+"""`manifest.json`: what a run did, for people and for the commands that come after it."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import StageCount, write_text
+from edos_dataset.version import __version__
+
+NAME = "manifest.json"
+
+_NAMED = ("pyarrow", "datasets", "lxml", "pysubs2", "torch", "sentence-transformers")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this package, Python, and what else decides what comes out."""
+    numbers = {"edos-dataset": __version__, "python": platform.python_version()}
+    for package in _NAMED:
+        try:
+            numbers[package] = version(package)
+        except PackageNotFoundError:
+            numbers[package] = "not installed"
+    return numbers
+
+
+@dataclass(kw_only=True)
+class Manifest:
+    """What a command says of the folder that it wrote; what a command has nothing to say about is left out.
+
+    Attributes:
+        source: name of what was labelled.
+        model: identity of what labelled it.
+        recipe: the pipeline as YAML.
+        fingerprint: hash of all that decided the rows, but the input.
+        versions: of this package and of others.
+        labels: manifest of the labels that were hydrated.
+        input: what was read: numbers of `films` and `files`, and what was `skipped`.
+        stages: what each stage did, a `stage_entry` each.
+        quarantined: path, reason and message of each file that could not be read.
+        configs: config → its counts.
+        missing: of the labels, what was not found.
+        identical: file → whether it is the one that the labels are from.
+        shards: how many there are in all, and how many were made now.
+        workers: processes.
+        seconds: time that the command took.
+    """
+
+    source: str | None = None
+    model: str | None = None
+    recipe: str | None = None
+    fingerprint: str | None = None
+    versions: dict[str, str] = field(default_factory=versions)
+    labels: dict[str, Any] | None = None
+    input: dict[str, Any]
+    stages: list[dict[str, Any]]
+    quarantined: list[Any] = field(default_factory=list)
+    configs: dict[str, dict[str, Any]]
+    missing: dict[str, Any] | None = None
+    identical: dict[str, bool] | None = None
+    shards: dict[str, int] | None = None
+    workers: int | None = None
+    seconds: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what there is to say, as plain data."""
+        return {entry.name: value for entry in fields(self) if (value := getattr(self, entry.name)) is not None}
+
+    def write(self, folder: Path) -> dict[str, Any]:
+        """Write `manifest.json` and return what it says."""
+        content = self.as_dict()
+        write_text(folder / NAME, json.dumps(content, indent=1, ensure_ascii=False))
+        return content
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return what the manifest of a run says.
+
+    Raises:
+        FolderError: the folder holds none: it is no run, or the run has not finished.
+    """
+    path = folder / NAME
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        unfinished = (
+            ": the run has not finished; give its `edos curate` command again" if (folder / ".run").is_dir() else ""
+        )
+        raise FolderError(f"cannot read {path} ({error.strerror}){unfinished}") from error
+    except ValueError as error:
+        raise FolderError(
+            f"{path} is damaged ({error}); the `edos curate` command that made it writes it anew"
+        ) from error
+    if not isinstance(manifest, dict) or not {"stages", "configs"} <= manifest.keys():
+        raise FolderError(f"{path} is not the manifest of a run: it has no 'stages' or no 'configs'")
+    return manifest
+
+
+def stage_entry(count: StageCount) -> dict[str, Any]:
+    """Return a stage's entry in a manifest."""
+    return vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None}
+
+
+def bad_share(manifest: Mapping[str, Any]) -> float:
+    """Return the share of the files that had to be quarantined, 0 to 1."""
+    quarantined: Sequence[Any] = manifest["quarantined"]
+    return float(len(quarantined) / max(manifest["input"]["files"], 1))
