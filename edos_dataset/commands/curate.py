@@ -1,5 +1,5 @@
-"""From subtitles to a published folder. Read this file first: a pipeline is a plain list of stages, and `curate` carries it
-out.
+"""From subtitles to a published folder. Read this file first: a pipeline is a plain list of stages, and `curate`
+carries it out.
 """
 
 import time

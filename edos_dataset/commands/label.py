@@ -1,9 +1,10 @@
-"""Labels for dialogues that are there already, a file of JSON lines or a data set in our layout: what `edos label` does.
+"""Labels for dialogues that are there already, a file of JSON lines or a data set in our layout: what `edos label`
+does.
 
     accelerate launch -m edos_dataset label dialogues.jsonl --out labelled.jsonl
 
-Started so, each process labels its own share of the shards, and the first one puts them together; the bytes are those of
-one process. Killed at any moment, the same command goes on (`runs.run`).
+Started so, each process labels its own share of the shards, and the first one puts them together; the bytes are those
+of one process. Killed at any moment, the same command goes on (`runs.run`).
 """
 
 import shutil
@@ -52,7 +53,8 @@ def label(
         stage: the model and its parameters.
         config: the folder's config; by default the first of `schema.CONFIGS` that it has. "os", which has no labels,
             becomes "edos".
-        workers: processes, of every process that a launcher started; neither their number nor the engine changes a byte.
+        workers: processes, of every process that a launcher started; neither their number nor the engine changes a
+            byte.
         engine: where they run (`runs.engines.base`).
         shard_turns: turns a shard, or a dialogue more; by default what suits the device.
         progress: called after each shard of this process's share.
@@ -69,7 +71,8 @@ def label(
     """
     if not source.exists():
         raise ValueError(
-            f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` wrote"
+            f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
+            "wrote"
         )
     _check_out(source, out)
     if source.is_dir():

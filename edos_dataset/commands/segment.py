@@ -45,8 +45,8 @@ def segment(
 
     Each line is an object with `document_id, sentence_id, start, end, text, turn_id, same_turn_score`, times in seconds
     or null. `turn_id` numbers the turns of a document from 0; `same_turn_score`, 0 to 1, says how surely the speaker of
-    the sentence before goes on, and is null for the first sentence. The turns are those of the stage "turns", which heeds
-    dashes, names and long pauses beside the score, and of which cleaning may drop some later.
+    the sentence before goes on, and is null for the first sentence. The turns are those of the stage "turns", which
+    heeds dashes, names and long pauses beside the score, and of which cleaning may drop some later.
 
     Args:
         inventory: what `sources.inventory.find_films` found.
@@ -75,7 +75,13 @@ def segment(
         raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
     films = inventory.films
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
-    stages: list[Item] = [ReadFilms(language=language), CleanLines(language=language), SplitSentences(), turns, Output(_MARKED)]
+    stages: list[Item] = [
+        ReadFilms(language=language),
+        CleanLines(language=language),
+        SplitSentences(),
+        turns,
+        Output(_MARKED),
+    ]
     with _parts_folder(out) as place, engine_of(engine, workers) as crew:
         with OutputFolder(place, "segment", crew.leads) as folder:
             run = Run(folder.run, crew, progress=progress)
@@ -94,7 +100,8 @@ def _check_out(out: Path, inventory: Inventory) -> None:
     target = out.resolve()  # behind a symbolic link, which stays
     if target.exists() and not target.is_file():
         raise FolderError(
-            f"{out} is {'a folder' if target.is_dir() else 'no plain file'}: give the name of a file as --out, or - for "
+            f"{out} is {'a folder' if target.is_dir() else 'no plain file'}: give the name of a file as --out, or - "
+            "for "
             "standard output"
         )
     if not target.parent.is_dir():

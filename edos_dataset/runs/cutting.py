@@ -13,7 +13,7 @@ _FEWEST = 8
 
 
 class Part(NamedTuple):
-    """A shard of the input: its name, by which the parts sort in their order, and its rows."""
+    """A shard of the input: its name and its rows."""
 
     name: str
     rows: pa.Table
@@ -24,8 +24,8 @@ def cut_by_hash(table: pa.Table, column: str, weights: npt.NDArray[np.float64], 
 
     The rows are put into the order of their hash, so that what is made of them comes out in one order however they are
     cut. The range of the hash is halved until what lies in a part weighs `target` at most, or is one row; a part is
-    called by the bits that its hashes begin with. So a part depends on its own rows alone: one row more remakes its part,
-    or parts it in two, and no other. While less than eight times the target is there, the target is halved, too.
+    called by the bits that its hashes begin with. So a part depends on its own rows alone: one row more remakes its
+    part, or parts it in two, and no other. While less than eight times the target is there, the target is halved, too.
 
     Args:
         table: the rows; none give one part without rows, so that every stage still counts.
@@ -73,8 +73,8 @@ def _hash(text: str) -> int:
 def cut_in_order(table: pa.Table, weights: npt.NDArray[np.float64], target: int) -> list[Part]:
     """Part rows into shards of about `target`, or smaller ones while there are fewer than eight, in their order.
 
-    A part is never heavier than that and one row more. One row more changes all parts behind it: this is for output whose
-    order is that of the input, and which is made once.
+    A part is never heavier than that and one row more. One row more changes all parts behind it: this is for output
+    whose order is that of the input, and which is made once.
 
     Args:
         table: the rows; none give one part without rows.
@@ -92,4 +92,4 @@ def cut_in_order(table: pa.Table, weights: npt.NDArray[np.float64], target: int)
 
 def numbered(tables: Iterable[pa.Table]) -> Iterator[Part]:
     """Yield tables that are cut already as parts, in their order."""
-    return (Part(f"{number:08d}", table) for number, table in enumerate(tables))
+    return (Part(f"{number:05d}", table) for number, table in enumerate(tables))

@@ -19,8 +19,9 @@ def code_hash(module: str) -> str:
     """Return a hash of a module's code and of that of every module of its package, and of ours, that it imports,
     directly or not.
 
-    An edit anywhere below a stage must make its old shards stale: `datasets` hashes imported functions by name and would
-    serve them again. What decides no row does not count: comments, docstrings, layout, and the version of the package.
+    An edit anywhere below a stage must make its old shards stale: `datasets` hashes imported functions by name and
+    would serve them again. What decides no row does not count: comments, docstrings, layout, and the version of the
+    package.
 
     Raises:
         ValueError: the module has no source file, as in a notebook, so that nobody could tell when its code changes.
@@ -38,7 +39,8 @@ def code_hash(module: str) -> str:
             hashes[name] = hashlib.sha256(_without_prose(tree).encode()).hexdigest()
     if module not in hashes:
         raise ValueError(
-            f"module {module!r} has no source file: a run must notice when a stage's code changes, so define stages in a "
+            f"module {module!r} has no source file: a run must notice when a stage's code changes, so define stages in "
+            "a "
             ".py file"
         )
     hashes.pop(f"{__name__.partition('.')[0]}.version", None)
@@ -64,7 +66,9 @@ def _is_prose(statement: ast.AST) -> bool:
 
 
 def _imports(tree: ast.Module, parent: str) -> list[str]:
-    """Return what a module of the package `parent` imports; of "from a import b" both a and a.b, as b may be a module."""
+    """Return what a module of the package `parent` imports; of "from a import b" both a and a.b,
+    as b may be a module.
+    """
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

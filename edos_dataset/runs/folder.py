@@ -1,7 +1,7 @@
 """The folder that a command writes: whether it may be written, held by one process, and filled at one stroke.
 
-What a run keeps for itself lies in `.run`, with a record of which command the folder is of. A folder without that record
-is somebody else's, and nothing in it is touched.
+What a run keeps for itself lies in `.run`, with a record of which command the folder is of. A folder without that
+record is somebody else's, and nothing in it is touched.
 """
 
 import json

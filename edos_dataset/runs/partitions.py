@@ -80,8 +80,8 @@ class PartitionedStep(CorpusStep):
 
 
 def decide_in_parts(step: PartitionedStep, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
-    """Return what leaves, one table of REMOVALS for each shard, in the order of the shards; in processes that don't lead
-    an empty list.
+    """Return what leaves, one table of REMOVALS for each shard, in the order of the shards; in processes that don't
+    lead an empty list.
 
     Args:
         step: the step.
@@ -89,6 +89,8 @@ def decide_in_parts(step: PartitionedStep, shards: Sequence[Path], folder: Path,
         folder: for files of passage.
         engine: what carries out the tasks.
     """
+    if not shards:
+        return []
     units = sum(map(step.count, shards))
     parts = max(1, -(-units * step.bytes_a_unit // step.partition_bytes), -(-units // _UNITS_A_PARTITION))
     job = _Job(step, len(shards), parts, folder)

@@ -49,7 +49,9 @@ class Stage:
         return _fingerprint(self)
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Return what a run tells of single rejected rows, beyond counting them by reason: plain data, an entry a row."""
+        """Return what a run tells of single rejected rows, beyond counting them by reason: plain
+        data, an entry a row.
+        """
         return []
 
     def inputs(self) -> dict[str, str]:

@@ -1,13 +1,13 @@
 """A run: a pipeline over a corpus, shard by shard, that can be killed at any moment and goes on where it was.
 
 A pipeline is cut into phases: consecutive stages run fused over a shard in memory; a corpus step or an output ends a
-phase, and its result lies on disk as `.run/<phase>/<shard>.parquet` with a completion record. A record holds the hash of
-the stages' code and parameters and of the content that the shard was made from, so what is reused is decided by content,
-never by a file's existence.
+phase, and its result lies on disk as `.run/<phase>/<shard>.parquet` with a completion record. A record holds the hash
+of the stages' code and parameters and of the content that the shard was made from, so what is reused is decided by
+content, never by a file's existence.
 
-What is kept when a run stops: finished shards are reused; the shards in flight (one a worker) are made again; everything
-ends in the same bytes, whatever the engine, its workers and the number of processes. Folders of phases that the pipeline
-no longer has stay, for when it has them again.
+What is kept when a run stops: finished shards are reused; the shards in flight (one a worker) are made again;
+everything ends in the same bytes, whatever the engine, its workers and the number of processes. Folders of phases that
+the pipeline no longer has stay, for when it has them again.
 Memory: `workers` times one shard, plus the stated bound of the corpus steps; in each process that leads or was launched
 a path and a digest a shard, and an entry a note.
 """

@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 
 @dataclass
 class StageCount:
-    """What one stage did to one shard, or, added up, to all. `kept + sum(rejected) == read`, all in the stage's unit."""
+    """What one stage did to one shard, or, added up, to all. `kept + sum(rejected) == read`, all
+    in the stage's unit.
+    """
 
     stage: str
     unit: str
@@ -120,7 +122,9 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; at the end it takes its place at one stroke, and after an error it is gone."""
+    """Give a temporary path beside `path`; at the end it takes its place at one stroke, and after
+    an error it is gone.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from edos_dataset.cleaning import duplicates
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.rules import normalise
+from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.partitions import decide_in_parts
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.pipeline import REMOVALS, split_rejects
 from edos_dataset.runs.shards import write_shard
@@ -98,16 +100,29 @@ def test_order_shards_and_passes_do_not_matter(kind, corpus, limit, random, shar
     assert removed(kind(**settled, memory=memory), [shuffled[start::shards] for start in range(shards)]) == expected
 
 
-def test_small_memory_takes_several_passes(tmp_path, monkeypatch):
+def test_small_memory_takes_several_partitions(tmp_path):
     path = tmp_path / "0.parquet"
     write_shard(path, table_of(numbered([["Yes.", "No."]] * 10)))
-    reads = []
-    real = duplicates._read
-    monkeypatch.setattr(duplicates, "_read", lambda shard: reads.append(shard) or real(shard))
-    list(CapUtterances(3).decide([path]))
-    assert len(reads) == 2
-    list(CapUtterances(3, memory=5 * duplicates._BYTES_A_KEY).decide([path]))
-    assert len(reads) == 2 + 4 * 2
+    for memory, parts in ((1 << 30, 1), (5 * CapUtterances.bytes_a_unit, 4)):
+        work = tmp_path / str(memory)
+        [removals] = decide_in_parts(CapUtterances(3, memory=memory), [path], work, LocalEngine())
+        assert len(list(work.glob("surplus-*"))) == parts
+        assert len(removals) == 2 * (10 - 3)
+
+
+def test_processes_share_the_work(tmp_path):
+    dialogues = numbered([[f"Yes {number % 5}.", "No."] for number in range(40)])
+    paths = [tmp_path / f"{start}.parquet" for start in range(4)]
+    for start, path in enumerate(paths):
+        write_shard(path, table_of(dialogues[start::4]))
+    with LocalEngine(2) as two:
+        for step in (CapUtterances(3, memory=20 * CapUtterances.bytes_a_unit), DropDuplicates()):
+            decisions = [
+                [table.to_pylist() for table in decide_in_parts(step, paths, tmp_path / f"{step.name}-{name}", engine)]
+                for name, engine in (("one", LocalEngine()), ("two", two))
+            ]
+            assert decisions[0] == decisions[1]
+            assert any(decisions[0])
 
 
 @given(CORPUS)

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 from datasets import Dataset
 
-from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Stage, count_reasons, count_units, split_rejects
 from edos_dataset.runs.fingerprints import code_hash, hash_json
+from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Stage, count_reasons, count_units, split_rejects
 from edos_dataset.schema import DIALOGUES, FILE, FILMS, TURN
 
 STAGE = """
@@ -107,13 +107,26 @@ def test_code_hash_imports_nothing(package):
 
 def test_code_hash_of_another_package_follows_ours(package, monkeypatch):
     before = package(stage=STAGE.format(imports=""))
-    import edos_dataset.runs.pipeline as pipeline
+    import edos_dataset.runs.fingerprints as fingerprints
 
-    real = pipeline._source_file
-    edited = pipeline.Path(__file__)
-    monkeypatch.setattr(pipeline, "_source_file", lambda name: edited if name == "edos_dataset.labels" else real(name))
+    real = fingerprints._source_file
+    edited = fingerprints.Path(__file__)
+    monkeypatch.setattr(
+        fingerprints, "_source_file", lambda name: edited if name == "edos_dataset.labels" else real(name)
+    )
     code_hash.cache_clear()
     assert code_hash("toypack.stage") != before
+
+
+def test_prose_decides_no_row(package):
+    stage = "def double(x):\n    return 2 * x\n"
+    before = package(stage=stage)
+    told = (
+        '"""About doubling."""\n\n# twice\ndef double(x):\n    """Return it twice."""\n    return (2 *\n        x)  '
+        "# so\n"
+    )
+    assert package(stage=told) == before
+    assert package(stage=stage.replace("2", "3")) != before
 
 
 def test_code_hash_does_not_import_libraries(package, tmp_path):

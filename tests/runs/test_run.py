@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from edos_dataset.runs.cutting import Part, numbered
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.phases import Phase, phases, run_stage
 from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Output, Stage
-from edos_dataset.runs.run import Run, pack
+from edos_dataset.runs.run import Run
+from edos_dataset.runs.shards import StageCount
 from edos_dataset.schema import DETAIL, FILE, FILMS, REASON
 
 
@@ -43,6 +43,10 @@ class Open(Stage):
                 DETAIL: pa.array([reason and "the file is empty" for reason in bad], pa.string()),
             }
         )
+
+    def notes(self, rejected):
+        rows = rejected.select(["document_id", REASON, DETAIL]).to_pylist()
+        return [{"document": row["document_id"], "reason": row[REASON], "detail": row[DETAIL]} for row in rows]
 
     def tally(self, table):
         return {f"size:{size}": count for size, count in Counter(table["size"].to_pylist()).items()}
@@ -127,7 +131,7 @@ def film_table(sizes):
 
 def shards_of(sizes, films_a_shard=3):
     table = film_table(sizes)
-    return [table.slice(start, films_a_shard) for start in range(0, len(sizes), films_a_shard)]
+    return list(numbered(table.slice(start, films_a_shard) for start in range(0, len(sizes), films_a_shard)))
 
 
 SIZES = [7, 0, 3, 10, 11, 12, 13, 0, 20, 21, 4]  # four shards
@@ -210,7 +214,7 @@ def test_counts_and_result(tmp_path, workers):
     assert run.counts[0].tally == {f"size:{size}": SIZES.count(size) for size in sorted(set(SIZES), key=str)}
     assert list(run.counts[0].tally) == sorted(run.counts[0].tally)
     assert run.notes == [
-        {"path": f"{number}.srt", "reason": "no_bytes", "detail": "the file is empty"} for number in (1, 7)
+        {"document": f"d{number:03d}", "reason": "no_bytes", "detail": "the file is empty"} for number in (1, 7)
     ]
     assert {config: [path.parent.name for path in paths] for config, paths in run.outputs.items()} == {
         "os": [OPEN] * 4,
@@ -300,11 +304,11 @@ def test_after_an_error_the_finished_shards_are_reused(tmp_path, workers):
     assert finished == 2 or workers == 2  # one worker goes in order
     assert (
         not list(tmp_path.rglob(".*.tmp")) or workers == 2
-    )  # a worker stopped in the middle leaves one, which `locked` removes
+    )  # a worker stopped in the middle leaves one, which `OutputFolder` removes
     before = files(tmp_path)
     cured = [
-        table if number != 2 else shards_of(SIZES[:6] + [14] + SIZES[7:])[2]
-        for number, table in enumerate(shards_of(SIZES))
+        part if number != 2 else shards_of(SIZES[:6] + [14] + SIZES[7:])[2]
+        for number, part in enumerate(shards_of(SIZES))
     ]
     assert execute(tmp_path, cured, poisoned).made == 8 - finished
     assert {name for name in before if name.endswith("0.parquet")}.isdisjoint(written_anew(tmp_path, before))
@@ -346,7 +350,12 @@ def test_removed_films_leave_nothing(tmp_path):
     execute(tmp_path / "a", shards_of(SIZES[:5]), keep_rejects=True)
     execute(tmp_path / "b", shards_of(SIZES[:5]), keep_rejects=True)
     assert content(tmp_path / "a") == content(tmp_path / "b")
-    assert {path.name for path in (tmp_path / "a").glob("*/*.json")} == {"00000.json", "00001.json", "decided.json"}
+    assert {path.name for path in (tmp_path / "a").glob("*/*.json")} == {
+        "00000.json",
+        "00001.json",
+        "decided.json",
+        "index.json",
+    }
 
 
 def rejects(folder):
@@ -415,39 +424,9 @@ def test_progress(tmp_path):
 
 
 def test_no_films(tmp_path):
-    run = execute(tmp_path, pack(film_table([]), np.zeros(0), 100))
+    run = execute(tmp_path, [Part("all", film_table([]))])
     assert counts(run) == [(count[0], "files", 0, 0, {}) for count in counts(execute(tmp_path / "b"))]
     assert [pq.read_table(path).num_rows for path in run.outputs["edos"]] == [0]
-
-
-WEIGHTS = st.lists(st.one_of(st.floats(1, 50), st.just(5_000.0)), max_size=60)
-
-
-@given(WEIGHTS, st.integers(1, 2_000))
-def test_pack(weights, shard_sentences):
-    films = film_table([1] * len(weights))
-    packed = pack(films, np.array(weights), shard_sentences)
-    assert pa.concat_tables(packed).equals(films)
-    assert all(shard.num_rows for shard in packed) or not weights
-    loads = np.split(np.array(weights), np.cumsum([shard.num_rows for shard in packed])[:-1])
-    target = max(1, min(shard_sentences, int(sum(weights)) // 8))
-    for load in loads:
-        assert load.sum() < target + load.max(initial=0) + 1e-6
-    assert len(packed) <= max(1, len(weights))
-
-
-@pytest.mark.parametrize(
-    ("weights", "shard_sentences", "sizes"),
-    [
-        ([], 10, [0]),
-        ([1_000_000], 10, [1]),
-        ([10] * 16, 20, [1, 2, 2, 2, 2, 2, 2, 2, 1]),
-        ([1, 1, 100_000, 1, 1], 10, [2, 3]),
-        ([1] * 4, 1_000, [1, 1, 1, 1]),
-    ],
-)
-def test_pack_cases(weights, shard_sentences, sizes):
-    assert [shard.num_rows for shard in pack(film_table(weights), np.array(weights, float), shard_sentences)] == sizes
 
 
 def test_paths_do_not_matter(tmp_path, monkeypatch):
@@ -457,3 +436,20 @@ def test_paths_do_not_matter(tmp_path, monkeypatch):
     assert content(tmp_path / "a") == content(tmp_path / "b")
     os.rename(tmp_path / "a", tmp_path / "c")
     assert execute(tmp_path / "c").made == 0  # a moved run goes on
+
+
+def test_kept_is_what_was_made_for_the_same_key(tmp_path):
+    run, made = Run(tmp_path, LocalEngine()), []
+
+    def make():
+        made.append(len(made))
+        return pa.table({"a": [len(made)]}), StageCount("step", "dialogues", 3, 1, {"far": 2}), {"loss": 0.5}
+
+    first = run.keep("steps/1", "key", make)
+    again = run.keep("steps/1", "key", make)
+    assert (first[0].to_pylist(), first[1].facts) == ([{"a": 1}], {"loss": 0.5})
+    assert again == first
+    assert run.keep("steps/1", "another", make)[0].to_pylist() == [{"a": 2}]
+    cut_off(tmp_path / "steps" / "1.parquet")
+    run.keep("steps/1", "another", make)
+    assert made == [0, 1, 2]

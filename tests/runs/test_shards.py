@@ -4,15 +4,22 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.runs.shards import ShardRecord, StageCount, digest, locked, read_record, replacing, write_record, write_shard, write_text
-from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import (
+    ShardRecord,
+    StageCount,
+    digest,
+    read_record,
+    replacing,
+    write_record,
+    write_shard,
+    write_text,
+)
 
 TABLE = pa.table({"a": range(1000)})
 
@@ -136,105 +143,3 @@ def test_counts_add_up():
     total.add(StageCount("toy", "turns", 5, 3, {"a": 2}, {"x": 1}, 0.25))
     total.add(StageCount("toy", "turns", 5, 2, {"b": 2, "a": 1}, {"x": 1}, 0.5))
     assert total == StageCount("toy", "turns", 10, 5, {"a": 3, "b": 2}, {"x": 2}, 0.75)
-
-
-LOCK = (
-    "import sys, pathlib, edos_dataset.runs.shards as s\nwith s.locked(pathlib.Path(sys.argv[1])): print('ready', "
-    "flush=True); sys.stdin.read()"
-)
-
-
-@pytest.mark.parametrize("prepare", [lambda out: None, Path.mkdir], ids=["new", "empty"])
-def test_lock_and_lock_again(tmp_path, prepare):
-    out = tmp_path / "out"
-    prepare(out)
-    for _ in range(2):
-        with locked(out):
-            assert (out / ".run" / "process").read_text() == str(os.getpid())
-
-
-def test_a_second_process_is_refused_with_the_number_of_the_first(tmp_path):
-    out = tmp_path / "out"
-    with subprocess.Popen([sys.executable, "-c", LOCK, out], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
-        assert first.stdout.readline() == b"ready\n"
-        with pytest.raises(FolderError, match=f"process {first.pid} is running in"), locked(out):
-            pass
-        first.kill()
-    with locked(out):  # the lock went with the process
-        assert (out / ".run" / "process").read_text() == str(os.getpid())
-
-
-def test_the_lock_goes_after_an_error(tmp_path):
-    with pytest.raises(PermissionError, match="a file of the user"), locked(tmp_path):
-        raise PermissionError(
-            13, "a file of the user's cannot be read", "film.srt"
-        )  # not about the folder: it comes through as it is
-    with locked(tmp_path):
-        pass
-
-
-def test_temporary_files_of_killed_processes_go(tmp_path):
-    with locked(tmp_path):
-        pass
-    (tmp_path / ".run" / "01-toy").mkdir()
-    litter = [
-        tmp_path / ".manifest.json.12.tmp",
-        tmp_path / ".run" / ".x.json.345.tmp",
-        tmp_path / ".run" / "01-toy" / ".00000.parquet.6.tmp",
-    ]
-    mine = [tmp_path / "notes.tmp", tmp_path / ".hidden", tmp_path / ".a.tmp"]
-    for path in [*litter, *mine]:
-        path.write_text("")
-    with locked(tmp_path):
-        assert [path.exists() for path in litter] == [False] * 3
-        assert [path.exists() for path in mine] == [True] * 3
-
-
-def make_file(out):
-    out.write_text("")
-
-
-def make_foreign(out):
-    out.mkdir()
-    (out / "thesis.tex").write_text("")
-
-
-def make_hidden(out):
-    out.mkdir()
-    (out / ".run").write_text("a file")
-
-
-@pytest.mark.parametrize("prepare", [make_file, make_foreign, make_hidden])
-def test_a_foreign_folder_is_refused_and_left_alone(tmp_path, prepare):
-    out = tmp_path / "out"
-    prepare(out)
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(FolderError, match="holds no run of this package: give a new or empty folder"), locked(out):
-        pass
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-TRY = """
-import os, sys, pathlib
-import edos_dataset.runs.shards as s
-os.getuid() or os.setuid(65534)  # root may write anywhere, nobody may not
-try:
-    with s.locked(pathlib.Path(sys.argv[1])): print("locked")
-except s.FolderError as error:
-    print(error)
-"""
-
-
-@pytest.mark.parametrize(
-    ("mode", "name"), [(0o555, "out"), (0o555, "."), (0o000, "out")], ids=["new in it", "itself", "not even readable"]
-)
-def test_an_unwritable_folder_is_refused(mode, name):
-    with tempfile.TemporaryDirectory() as folder:  # not tmp_path, whose parents only its owner can enter
-        parent = Path(folder) / "parent"
-        parent.mkdir()
-        Path(folder).chmod(0o755)
-        parent.chmod(mode)
-        done = in_another_process(TRY, parent / name)
-        parent.chmod(0o755)
-    assert done.stdout.startswith("cannot write to "), done
-    assert "give a folder that you may write to as --out" in done.stdout

@@ -6,7 +6,7 @@ All processes read and write the same folder, which several hosts must share.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any
@@ -66,7 +66,7 @@ class AccelerateEngine:
         """Return every n-th item of n processes, from this one's number on."""
         return items[self._rank :: self._count]
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield the results of this process's tasks."""
         return self._local.map(function, tasks)
 

@@ -1,7 +1,7 @@
 """What an engine is: where the shards of a run are made. It knows no stage."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from types import TracebackType
 from typing import Protocol, TypeVar
@@ -20,8 +20,8 @@ class WorkerDied(RuntimeError):
 class Engine(Protocol):
     """Carries out tasks, each of which makes a file that is whole or absent.
 
-    A run may go on in several processes at once (`accelerate launch`), each of which has an engine and takes its share of
-    the tasks. What a task makes never depends on the engine, on its workers or on the number of processes.
+    A run may go on in several processes at once (`accelerate launch`), each of which has an engine and takes its share
+    of the tasks. What a task makes never depends on the engine, on its workers or on the number of processes.
 
     Attributes:
         leads: whether this process is the first: it writes what is written once, and tells what was done.
@@ -43,7 +43,7 @@ class Engine(Protocol):
         """Return those items that are this process's; every process must give the same ones."""
         ...
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield what a function gives for this process's tasks, in the order in which they are ready.
 
         Args:

@@ -1,12 +1,13 @@
 """Phases by `datasets.Dataset.map`: a row is a shard to be made, `num_proc` processes make them.
 
-The shards lie in the run's folder as with every engine, so what is killed goes on where it was; the cache of `datasets`,
-which knows imported functions by their names alone and keeps nothing of a process that did not finish, is not asked.
+The shards lie in the run's folder as with every engine, so what is killed goes on where it was; the cache of
+`datasets`, which knows imported functions by their names alone and keeps nothing of a process that did not finish, is
+not asked.
 """
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -43,14 +44,16 @@ class DatasetsEngine:
     def wait(self) -> None:
         """Return at once: there is no other process."""
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield the results, when all are there, in the order of the tasks' shares."""
+        tasks = list(tasks)
         if not tasks:
             return
         import datasets
 
         processes = min(self.workers, len(tasks))
-        # `map` gives each process one run of rows: neighbours go to different ones, as some phases have large shards first.
+        # `map` gives each process one run of rows: neighbours go to different ones, as some phases have large shards
+        # first.
         rows = [pickle.dumps((function, task)) for start in range(processes) for task in tasks[start::processes]]
         table = datasets.Dataset.from_dict(
             {"task": rows}, features=datasets.Features({"task": datasets.Value("large_binary")})

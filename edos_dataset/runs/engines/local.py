@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
@@ -54,9 +54,9 @@ class LocalEngine:
     def wait(self) -> None:
         """Return at once: there is no other process."""
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield the results in the order in which they are ready. At most two tasks a worker wait in memory."""
-        if self.workers == 1 or len(tasks) == 0:
+        if self.workers == 1:
             yield from map(function, tasks)
             return
         if self._pool is None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.engines.base import WorkerDied, available_cores
+from edos_dataset.runs.engines.local import LocalEngine
 
 PARENT = """
 import sys
