@@ -168,8 +168,8 @@ def _brought(name: str, device: str, batch_tokens: int | None) -> Labeler | None
     wanted = ("identity", "source", "record", "context", "predict_proba")
     if lacking := [word for word in wanted if inspect.getattr_static(labeler, word, absent) is absent]:
         raise ValueError(
-            f"the labeler {name!r} of {distribution} is none: {type(labeler).__name__} has no {', '.join(lacking)}; see "
-            f"Labeler in {__name__}"
+            f"the labeler {name!r} of {distribution} is none: {type(labeler).__name__} has no {', '.join(lacking)}; "
+            f"see Labeler in {__name__}"
         )
     return labeler
 
@@ -207,7 +207,8 @@ def _fetched(name: str) -> Path:
             huggingface_hub.snapshot_download(name, allow_patterns=_HUB_FILES, ignore_patterns=["onnx/*", "openvino/*"])
         )
     except (OSError, ValueError) as error:
+        names = ", ".join([*SHIPPED, *entry_point_names(ENTRY_POINTS)])
         raise ValueError(
-            f"model {name!r} is neither one of {', '.join([*SHIPPED, *entry_point_names(ENTRY_POINTS)])}, a folder, nor "
-            f"a model that the Hub gave: {error}; give the Hub id as owner/model"
+            f"model {name!r} is neither one of {names}, a folder, nor a model that the Hub gave: {error}; give the Hub "
+            "id as owner/model"
         ) from error
