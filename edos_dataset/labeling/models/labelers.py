@@ -25,7 +25,8 @@ from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.entry_points import entry_point_names, load_entry_point
 from edos_dataset.labeling.models.heads import LinearHead
-from edos_dataset.labeling.models.inference import TransformerLabeler, model_digest
+from edos_dataset.labeling.models.inference import TransformerLabeler
+from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labeling.models.shipped import SHIPPED
 
 ENTRY_POINTS = "edos_dataset.labelers"
