@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -134,3 +135,9 @@ def test_the_error_of_an_unknown_name_lists_what_is_there(distribution):
         ValueError, match="neither one of weak, dialogue, fast, linear-weak, linear-dialogue, always, a"
     ):
         load_labeler("alwyas")
+
+
+def test_the_readme_names_every_shipped_model():
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    table = [line for line in readme.splitlines() if line.startswith("|")]
+    assert [name for name in SHIPPED if not any(f"`{name}`" in line for line in table)] == []
