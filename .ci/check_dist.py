@@ -14,14 +14,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "edos_dataset"
-FOLDERS = {PACKAGE: PACKAGE, "loading_scripts": f"{PACKAGE}/loading_scripts"}
+FOLDERS = {PACKAGE: PACKAGE, **{name: f"{PACKAGE}/{name}" for name in ("loading_scripts", "model_cards")}}
 """Folder of the checkout → its place in the wheel."""
 
 REQUIRED = (
     "py.typed",
     "sample/truth.json",
     "loading_scripts/edos_run.py",
-    "labeling/models/weights/dialogue-minilm/packed.safetensors",
+    "model_cards/dialogue.md",
+    "labeling/models/weights/dialogue/packed.safetensors",
     "segmentation/turns/weights/net/net.safetensors",
     "crowd/spellings.yaml",
     "augmentation/audit_page.html",

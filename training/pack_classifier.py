@@ -2,10 +2,10 @@
 
     python training/pack_classifier.py models/dialogue --data-dir "$EDOS_DATA_DIR" --recipe \
         training/recipes/minilm/dialogue.yaml \
-        --out edos_dataset/labeling/models/weights/dialogue-minilm
+        --out edos_dataset/labeling/models/weights/dialogue
 
 The record beside the packed weights gains `packing`: the share of the test part's labels that stay the same, and the
-largest change of a probability.
+largest change of a probability. `python -m model_cards.render` then writes the card.
 """
 
 import argparse
@@ -24,7 +24,6 @@ from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.models.packed import pack, unpack
 from edos_dataset.metrics.classification import softmax
-from edos_dataset.publishing.cards.model import render_model_card
 
 
 def main() -> None:
@@ -65,14 +64,11 @@ def main() -> None:
         "largest_change_of_a_probability": round(float(np.abs(before - after).max()), 4),
         "bytes": (arguments.out / "packed.safetensors").stat().st_size,
     }
-    record, metrics = (
-        json.loads((arguments.out / name).read_text(encoding="utf-8")) for name in ("record.json", "metrics.json")
-    )
+    record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
     record["packing"] = packing
     (arguments.out / "record.json").write_text(
         json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    (arguments.out / "README.md").write_text(render_model_card(record, metrics), encoding="utf-8")
     sys.stdout.write(f"{packing}\n")
 
 

@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument(
         "--recipe", type=Path, required=True, help="YAML with the seed, the split and the values to choose from"
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder that gets weak/ and dialogue/")
+    parser.add_argument("--out", type=Path, required=True, help="folder that gets linear-weak/ and linear-dialogue/")
     parser.add_argument("--cache", type=Path, help="folder that keeps the embeddings for the next training")
     args = parser.parse_args()
     if args.data_dir is None:
@@ -233,9 +233,9 @@ def main() -> None:
             args,
             recipe,
         )
-    for name, head in (("weak", weak_head), ("dialogue", dialogue_head)):
-        head.save(args.out / name)
-        report(f"{name}: {head.record['metrics']}")
+    for head in (weak_head, dialogue_head):
+        head.save(args.out / head.record["name"])
+        report(f"{head.record['name']}: {head.record['metrics']}")
 
 
 if __name__ == "__main__":

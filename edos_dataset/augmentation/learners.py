@@ -20,7 +20,7 @@ from edos_dataset.augmentation.labelled import Labelled
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.head_fitting import calibrate, fit_dialogue
 from edos_dataset.labeling.models.heads import DECAY, LinearHead, dialogue_features
-from edos_dataset.labeling.models.labelers import LINEAR, Labeler, LinearLabeler
+from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler
 
 LEARNERS = ("linear", "fasttext")
 """Names that `learner_of` knows."""
@@ -93,7 +93,7 @@ class LinearLearner:
 
     @cached_property
     def _weak_head(self) -> LinearHead:
-        head, encoder = LinearHead.load(LINEAR.get(self.weak, self.weak)), Encoder().identity
+        head, encoder = LinearHead.load(self.weak), Encoder().identity
         for name, other in (
             ("the store's encoder", self.store.encoder.identity),
             ("that of the weak head", head.record.get("encoder", encoder)),

@@ -63,11 +63,9 @@ def publish(
     from edos_dataset.hub.publish import publish as publishing
     from edos_dataset.hub.remote import Remote
     from edos_dataset.hub.versions import Version
-    from edos_dataset.labeling.models.packed import SHIPPED, unpack
     from edos_dataset.publishing.single import TEXT_LICENCE
 
     chosen = Version.parse(version)
-    folders = [unpack(folder.name) if not folder.exists() and str(folder) in SHIPPED else folder for folder in folders]
     with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
         say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
         if not private and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:

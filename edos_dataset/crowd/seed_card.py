@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.cards.model import table
+from edos_dataset.publishing.cards.markdown import table
 from edos_dataset.publishing.cards.paper_figures import CROWD_TASK
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.single import front_matter, loading

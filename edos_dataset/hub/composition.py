@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.hub.contents import CARD, Release, ReleaseFile, held, read_data
-from edos_dataset.hub.model_contents import read_model, read_space
+from edos_dataset.hub.model_contents import read_model, read_shipped, read_space
 from edos_dataset.publishing.front_matter import join_card, split_card
 from edos_dataset.runs.folder import FolderError
 
@@ -20,7 +20,7 @@ def reading(folders: Sequence[Path]) -> Iterator[Release]:
 
     Args:
         folders: of data sets, of which each config is in one only, and the first has the default one; or one folder of
-            a model or a Space.
+            a model, or the name of one that ships, or one folder of a Space.
 
     Raises:
         FolderError: a folder is unfinished, damaged, has data that no config names, or does not go with the others; or
@@ -29,7 +29,8 @@ def reading(folders: Sequence[Path]) -> Iterator[Release]:
     with ExitStack() as stack:
         for folder in folders:
             stack.enter_context(held(folder))
-        others = [release for folder in folders for release in (read_model(folder), read_space(folder)) if release]
+        readers = (read_shipped, read_model, read_space)
+        others = [release for folder in folders for read in readers if (release := read(folder))]
         if others and len(folders) > 1:
             raise FolderError(
                 f"a {others[0].kind} has a repository of its own: publish {', '.join(map(str, folders))} one by one"

@@ -1,12 +1,15 @@
 """What of a model's or a Space's folder goes to the Hub: refused if a file that loading needs is missing or damaged."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
 from edos_dataset.hub.contents import CARD, Release, ReleaseFile, files_of
+from edos_dataset.labeling.models.packed import unpack
+from edos_dataset.labeling.models.shipped import find_published, shipped_names
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError
 
@@ -54,6 +57,26 @@ def read_model(folder: Path) -> Release | None:
             "add it"
         )
     return Release("model", files)
+
+
+def read_shipped(folder: Path) -> Release | None:
+    """Read the classifier that the package ships under a name, with the card of this version; None where there is a
+    folder of that name, or no such model.
+
+    Raises:
+        FolderError: the package ships the model, but transformers could not load it.
+    """
+    model = None if folder.exists() else find_published(str(folder))
+    if model is None:
+        return None
+    if model.kind != "classifier":
+        raise FolderError(
+            f"{model.name!r} is no model of transformers, which the Hub's users could load; "
+            f"{' and '.join(map(repr, shipped_names('classifier')))} are"
+        )
+    release = read_model(unpack(model.name))
+    assert release is not None, "what was unpacked is a model"
+    return replace(release, files={**release.files, CARD: ReleaseFile(model.card)})
 
 
 def read_space(folder: Path) -> Release | None:

@@ -15,7 +15,7 @@ from seeds import Neighbour
 
 from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
 from edos_dataset.labels import GROUPS as KINSHIP
-from edos_dataset.publishing.cards.model import MISSING, interval, percent
+from edos_dataset.publishing.cards.markdown import MISSING, interval, percent
 
 TOP = 8
 """Labels shown of a distribution before it is opened."""

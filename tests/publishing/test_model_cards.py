@@ -92,6 +92,21 @@ def test_labels_are_listed_worst_first_and_those_without_examples_last():
     assert f"worst labels:** {rows[0][0][2:]} (F1" in card()[1]
 
 
+def test_labels_of_which_only_f1_was_measured_have_no_other_columns():
+    lines = label_table({"by_label": {"sad": {"f1": 0.5}, "angry": {"f1": 0.25}}}).splitlines()
+    assert lines == ["| label | F1 |", "| --- | --- |", "| angry | 25.0 % |", "| sad | 50.0 % |"]
+
+
+def test_what_stands_beside_comes_behind_the_results():
+    text = render_model_card(RECORD, measured(), "Beside others: none.")
+    assert text.index("## Results") < text.index("Beside others: none.\n\n## Quality by label")
+
+
+def test_the_licence_of_all_data_decides_where_files_name_none():
+    header, _ = card({**RECORD, "data": [{"file": "a/b.csv"}], "licence_of_the_data": "CC BY-NC 4.0; CC0"})
+    assert header["license"] == "cc-by-nc-4.0"
+
+
 def test_what_is_missing_is_said_to_be():
     header, body = card({"name": "m", "task": "weak"}, {})
     assert "model-index" not in header and "co2_eq_emissions" not in header and header["license"] == "other"
@@ -112,7 +127,25 @@ def test_what_is_missing_is_said_to_be():
         ({"watts": 700, "grams_per_kwh": 50}, "700 W (stated) × 50 g/kWh (stated)", "assumed"),
         ({"architecture": "plain"}, "from transformers import pipeline", "trust_remote_code"),
         ({"library": "edos-dataset"}, "edos label INPUT.jsonl", "from transformers"),
+        ({"library": "edos-dataset", "shipped_as": "fast"}, "edos label INPUT.jsonl --model fast", "FOLDER"),
+        ({"shipped_as": "dialogue"}, "from transformers import pipeline", "not stated"),
+        ({"shipped_as": "dialogue"}, 'load_labeler("dialogue")', "not stated"),
         ({"near_duplicates_removed": 3}, "nearly the same: 3.", "of situations"),
+        (
+            {"data": [{"file": f"many/{n}.csv", "sha256": "ab" * 32, "licence": "CC0"} for n in range(6)]},
+            "| `many/`, 6 files | CC0 | in `record.json` |",
+            "0.csv",
+        ),
+        (
+            {"data": [{"file": "one/1.csv", "sha256": "ab" * 32}], "licence_of_the_data": "CC BY-NC 4.0"},
+            "Licences: CC BY-NC 4.0.",
+            "| licence |",
+        ),
+        (
+            {"packing": {"equal_labels": 0.99964, "accuracy_before": 0.62, "accuracy_after": 0.63}},
+            "99.96 % of the test labels stay the same, accuracy 62.0 % before and 63.0 % after",
+            "not stated",
+        ),
     ],
 )
 def test_facts_change_the_text(change, there, absent):

@@ -3,9 +3,9 @@
 The package ships two, made by `training/train_linear_heads.py`, each a folder of `weights/` with the weights and the
 record of their making:
 
-* `weak` sees the embedding of one turn, as the sentence-level weak labeler of EDOS does (Section 3.1);
-* `dialogue` sees the turn and its history, as the dialogue-level classifier of EDOS does (Section 3.3.1), and was
-  fitted to labels by people.
+* `linear-weak` sees the embedding of one turn, as the sentence-level weak labeler of EDOS does (Section 3.1);
+* `linear-dialogue` sees the turn and its history, as the dialogue-level classifier of EDOS does (Section 3.3.1), and
+  was fitted to labels by people.
 """
 
 import hashlib
@@ -20,15 +20,11 @@ import threadpoolctl
 from safetensors.numpy import load_file, save
 
 from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.shipped import SHIPPED, shipped_names
 from edos_dataset.labels import LABELS
-
-SHIPPED = ("weak", "dialogue")
-"""Names of the heads that the package carries."""
 
 DECAY = 0.5
 """Weight of a turn in the history relative to the turn behind it: EDOS halves it with every step back."""
-
-_WEIGHTS = Path(__file__).with_name("weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +108,16 @@ class LinearHead:
 
     @classmethod
     def load(cls, name: str | Path) -> "LinearHead":
-        """Load a shipped head by its name (`weak`, `dialogue`), or one that `save` wrote by its folder.
+        """Load a shipped head by its name (`linear-weak`, `linear-dialogue`), or one that `save` wrote by its folder.
 
         Raises:
             FileNotFoundError: the name is neither.
         """
-        folder = _WEIGHTS / name if name in SHIPPED else Path(name)
+        names = shipped_names("linear")
+        folder = SHIPPED[str(name)].weights if str(name) in names else Path(name)
         if not (folder / "head.safetensors").is_file():
             raise FileNotFoundError(
-                f"no head {str(name)!r}: expected {' or '.join(map(repr, SHIPPED))}, or a folder with head.safetensors "
+                f"no head {str(name)!r}: expected {' or '.join(map(repr, names))}, or a folder with head.safetensors "
                 "and record.json"
             )
         tensors = load_file(folder / "head.safetensors")

@@ -10,8 +10,6 @@ threads; in another company a probability may differ by about 1e-7 (on a GPU, wh
 1e-2).
 """
 
-import hashlib
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -23,21 +21,11 @@ import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import CPU_TOKENS, GPU_TOKENS, pack_linears, quiet, token_batches
-from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.labeling.models.saved_model import label_columns, model_digest, read_config, read_record
+from edos_dataset.labels import LABELS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-_DECIDE = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-)
-"""Files that decide a label, beside the weights."""
 
 
 class TransformerLabeler:
@@ -73,11 +61,11 @@ class TransformerLabeler:
         self.folder, self.device = Path(folder), device
         self.batch_tokens = batch_tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
         self._identity = identity
-        self._config: Any = _read_config(self.folder)
+        self._config: Any = read_config(self.folder)
         self._columns = label_columns(self._config.id2label, self.folder)
         self._ours = isinstance(self._config, DialogueClassifierConfig)
         self.context: int | None = getattr(self._config, "context", 0)
-        self.record: dict[str, Any] = _read_record(self.folder)
+        self.record: dict[str, Any] = read_record(self.folder)
 
     @cached_property
     def identity(self) -> str:
@@ -154,7 +142,7 @@ class TransformerLabeler:
         if not texts:
             return {}
         plain = not self._assembles
-        found = self._tokenizer(
+        tokens = self._tokenizer(
             texts,
             add_special_tokens=plain,
             truncation=True,
@@ -162,7 +150,7 @@ class TransformerLabeler:
             return_attention_mask=False,
             return_token_type_ids=False,
         )
-        return dict(zip(texts, found["input_ids"], strict=True))
+        return dict(zip(texts, tokens["input_ids"], strict=True))
 
     @cached_property
     def _tokenizer(self) -> "PreTrainedTokenizerBase":
@@ -207,19 +195,6 @@ class TransformerLabeler:
                 out[batch] = probabilities.cpu().numpy()[:, self._columns]
 
 
-def model_digest(folder: Path) -> str:
-    """Return a digest, 16 hex digits, of everything in a model's folder that decides a label."""
-    digest = hashlib.sha256()
-    for path in sorted(
-        path for path in folder.iterdir() if path.name in _DECIDE or path.suffix in (".safetensors", ".bin", ".model")
-    ):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()[:16]
-
-
 def pad(
     sequences: Sequence[Sequence[int]], lengths: npt.NDArray[np.int64], padding: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -230,57 +205,3 @@ def pad(
     ids = np.full(mask.shape, padding, dtype=np.int64)
     ids[mask] = np.fromiter(chain.from_iterable(sequences), np.int64, int(lengths.sum()))
     return ids, mask.astype(np.int64)
-
-
-def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
-    """Return the columns of a model's logits in the order of `LABELS`.
-
-    Raises:
-        ValueError: the names are not the 41 labels, each once.
-    """
-    try:
-        columns = {parse_label(name): int(column) for column, name in id2label.items()}
-    except ValueError as error:
-        raise ValueError(
-            f"the model {where} cannot label turns: {error}; its config.json must give the 41 names as id2label"
-        ) from error
-    if len(columns) != len(LABELS) or len(id2label) != len(LABELS):
-        raise ValueError(
-            f"the model {where} cannot label turns: it has {len(id2label)} labels, {len(columns)} of our "
-            f"{len(LABELS)}, in its id2label"
-        )
-    return [columns[label] for label in range(len(LABELS))]
-
-
-def _read_config(folder: Path) -> Any:  # noqa: ANN401 - every model has a configuration of its own
-    from transformers import AutoConfig
-
-    from edos_dataset.labeling.models.classifier import DialogueClassifierConfig
-
-    try:
-        with quiet():
-            config = AutoConfig.from_pretrained(folder)
-            # Once a pipeline has run the code that came with a model, its class stands for the type, in place of ours.
-            return (
-                DialogueClassifierConfig.from_pretrained(folder)
-                if config.model_type == DialogueClassifierConfig.model_type
-                else config
-            )
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{folder} holds no model that transformers can read: {error}") from error
-
-
-def _read_record(folder: Path) -> dict[str, Any]:
-    """Return what a folder says of its model, in the form of the linear heads' records."""
-    found = {
-        path.stem: json.loads(path.read_text(encoding="utf-8"))
-        for path in (folder / "record.json", folder / "metrics.json")
-        if path.is_file()
-    }
-    record: dict[str, Any] = found.get("record", {})
-    if "metrics" in found:
-        record["metrics"] = {"test": found["metrics"]}
-    licences = {
-        entry["licence"]: None for entry in record.get("data", []) if isinstance(entry, dict) and "licence" in entry
-    }
-    return record | ({"licence_of_the_data": "; ".join(licences)} if licences else {})

@@ -1,7 +1,17 @@
-"""Everything that can label turns, behind one small interface: linear heads, fine-tuned encoders, and the static tier
-for millions of turns.
+"""Everything that can label turns, behind one small interface: linear heads, fine-tuned encoders, the static tier for
+millions of turns, and what other distributions bring.
+
+A distribution brings a labeler by an entry point of the group `edos_dataset.labelers`, in its pyproject.toml:
+
+    [project.entry-points."edos_dataset.labelers"]
+    mine = "my_package.labeling:make_labeler"
+
+`make_labeler(device, batch_tokens)` returns a `Labeler`; its arguments are those of `load_labeler`. From then on `mine`
+is a name of a model wherever one is asked for. It must be the same in every process: `identity` decides which finished
+steps of a run are still good.
 """
 
+import inspect
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -13,16 +23,15 @@ import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.labeling.models.entry_points import entry_point_names, load_entry_point
 from edos_dataset.labeling.models.heads import LinearHead
-from edos_dataset.labeling.models.inference import TransformerLabeler, model_digest
+from edos_dataset.labeling.models.inference import TransformerLabeler
+from edos_dataset.labeling.models.saved_model import model_digest
+from edos_dataset.labeling.models.shipped import SHIPPED
 
-LINEAR = {"linear-weak": "weak", "linear-dialogue": "dialogue"}
-FINE_TUNED = {"weak": "weak-minilm", "dialogue": "dialogue-minilm"}
-STATIC = "fast"
-SHIPPED = (*FINE_TUNED, STATIC, *LINEAR)
-"""Names of the labelers that the package carries."""
+ENTRY_POINTS = "edos_dataset.labelers"
+"""Group of the entry points by which distributions bring labelers."""
 
-_WEIGHTS = Path(__file__).with_name("weights")
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
 
@@ -106,7 +115,7 @@ class LinearLabeler:
 
 def is_linear(name: str) -> bool:
     """Tell whether a name stands for a linear head, which looks at the embeddings of the stage "encode"."""
-    return name in LINEAR or (Path(name) / "head.safetensors").is_file()
+    return SHIPPED[name].kind == "linear" if name in SHIPPED else (Path(name) / "head.safetensors").is_file()
 
 
 @lru_cache(maxsize=4)
@@ -114,32 +123,56 @@ def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None
     """Return a labeler; its weights are loaded at the first use and shared by all callers of the process.
 
     Args:
-        name: one of SHIPPED, a folder (a saved model of transformers, linear head or static labeler), or the Hub id of
-            a sequence classifier with our labels.
+        name: in this order: one of SHIPPED, an entry point of an installed distribution, a folder (a saved model of
+            transformers, linear head or static labeler), or the Hub id of a sequence classifier with our labels.
         device: torch device; heads and models take it, the static labeler has none.
         batch_tokens: most tokens in a batch, padding included; by default what suits the device.
 
     Raises:
-        ValueError: the name is none of these, or the model has other labels.
+        ValueError: the name is none of these, the model has other labels, or the distribution's labeler cannot be made.
     """
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
     _check_device(device)
-    if is_linear(name):
-        return LinearLabeler(LinearHead.load(LINEAR.get(name, name)), device, batch_tokens)
-    if name in FINE_TUNED:
+    if name in SHIPPED and SHIPPED[name].kind == "classifier":
         from edos_dataset.labeling.models.packed import identify, unpack
 
         # The folder's own digest would depend on the version of transformers that wrote it.
-        return TransformerLabeler(unpack(FINE_TUNED[name]), device, batch_tokens, identify(FINE_TUNED[name]))
-    if name == STATIC or (Path(name) / "static.safetensors").is_file():
+        return TransformerLabeler(unpack(name), device, batch_tokens, identify(name))
+    if name not in SHIPPED and (labeler := _brought(name, device, batch_tokens)):
+        return labeler
+    folder = SHIPPED[name].weights if name in SHIPPED else Path(name)
+    if is_linear(name):
+        return LinearLabeler(LinearHead.load(folder), device, batch_tokens)
+    if (folder / "static.safetensors").is_file():
         from edos_dataset.labeling.models.static import StaticLabeler
 
-        return StaticLabeler.load(_WEIGHTS / STATIC if name == STATIC else name)
-    if Path(name).is_dir():
-        return TransformerLabeler(name, device, batch_tokens)
+        return StaticLabeler.load(folder)
+    if folder.is_dir():
+        return TransformerLabeler(folder, device, batch_tokens)
     folder = _fetched(name)
     return TransformerLabeler(folder, device, batch_tokens, f"{Path(name).name}@{model_digest(folder)}")
+
+
+def _brought(name: str, device: str, batch_tokens: int | None) -> Labeler | None:
+    """Return the labeler that an installed distribution brings under a name."""
+    if (point := load_entry_point(ENTRY_POINTS, name)) is None:
+        return None
+    make, distribution = point
+    try:
+        labeler: Labeler = make(device, batch_tokens)
+    except Exception as error:  # code of others
+        raise ValueError(
+            f"the labeler {name!r} of {distribution} could not be made: {type(error).__name__}: {error}"
+        ) from error
+    absent = object()
+    wanted = ("identity", "source", "record", "context", "predict_proba")
+    if lacking := [word for word in wanted if inspect.getattr_static(labeler, word, absent) is absent]:
+        raise ValueError(
+            f"the labeler {name!r} of {distribution} is none: {type(labeler).__name__} has no {', '.join(lacking)}; "
+            f"see Labeler in {__name__}"
+        )
+    return labeler
 
 
 def default_device() -> str:
@@ -175,7 +208,8 @@ def _fetched(name: str) -> Path:
             huggingface_hub.snapshot_download(name, allow_patterns=_HUB_FILES, ignore_patterns=["onnx/*", "openvino/*"])
         )
     except (OSError, ValueError) as error:
+        names = ", ".join([*SHIPPED, *entry_point_names(ENTRY_POINTS)])
         raise ValueError(
-            f"model {name!r} is neither one of {', '.join(SHIPPED)}, a folder, nor a model that the Hub gave: {error}; "
-            "give the Hub id as owner/model"
+            f"model {name!r} is neither one of {names}, a folder, nor a model that the Hub gave: {error}; give the Hub "
+            "id as owner/model"
         ) from error

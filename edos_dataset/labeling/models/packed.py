@@ -21,13 +21,10 @@ import numpy.typing as npt
 from safetensors.numpy import load_file, save
 
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
 
-SHIPPED = ("weak-minilm", "dialogue-minilm")
-"""The classifiers that the package carries."""
-
-_WEIGHTS = Path(__file__).with_name("weights")
 _FILE = "packed.safetensors"
-_BESIDE = ("config.json", "record.json", "metrics.json", "README.md")
+_RECORDS = ("record.json", "metrics.json")
 
 Tensors = dict[str, npt.NDArray[Any]]
 
@@ -37,7 +34,7 @@ def pack(model: Path, folder: Path) -> None:
 
     Args:
         model: folder of a `DialogueClassifier` around all-MiniLM-L6-v2, as `training/train_classifier.py` writes it.
-        folder: gets packed.safetensors and the small files that lie in the model's folder.
+        folder: gets packed.safetensors, the configuration, and the records that lie in the model's folder.
     """
     base, packed = _backbone(), {}
     for name, value in load_file(model / "model.safetensors").items():
@@ -53,46 +50,48 @@ def pack(model: Path, folder: Path) -> None:
         packed[f"{name}:factor"] = factor
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _FILE).write_bytes(save({name: np.ascontiguousarray(value) for name, value in packed.items()}))
-    for name in _BESIDE:
+    for name in ("config.json", *_RECORDS):
         if (model / name).is_file():
             shutil.copyfile(model / name, folder / name)
 
 
 def identify(name: str) -> str:
-    """Return a shipped classifier's name and a digest of its weights and settings: `dialogue-minilm@` and 16 hex
-    digits.
+    """Return what stands in `label_source` for a shipped classifier, and a digest of its weights and settings:
+    `dialogue-minilm@` and 16 hex digits.
     """
-    return f"{name}@{_digest(_shipped(name))[:16]}"
+    model = _shipped(name)
+    return f"{model.source}@{_digest(model.weights)[:16]}"
 
 
 def unpack(name: str, out: Path | None = None) -> Path:
-    """Return the folder of a shipped classifier as transformers loads it, written at the first call and kept.
+    """Return the folder of a shipped classifier as transformers loads it, with its card; written at the first call and
+    kept.
 
     Args:
-        name: one of SHIPPED.
+        name: `weak` or `dialogue`, or the names that they are published under, `weak-minilm` and `dialogue-minilm`.
         out: folder to write instead, new or empty; by default one in the cache of Hugging Face (`HF_HOME`).
 
     Raises:
         ValueError: there is no such classifier, or `out` has files.
         ModuleNotFoundError: the backbone's package is missing.
     """
-    source = _shipped(name)
+    model = _shipped(name)
     if out is not None:
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"{out} is not empty: name a new folder")
         out.parent.mkdir(parents=True, exist_ok=True)
-        _write(source, out)
+        _write(model, out)
         return out
     from huggingface_hub.constants import HF_HOME
 
     folder = Path(HF_HOME) / "edos" / identify(name).replace("@", "-")
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _write(source, folder)
+        _write(model, folder)
     return folder
 
 
-def _write(source: Path, folder: Path) -> None:
+def _write(shipped: ShippedModel, folder: Path) -> None:
     """Write the model folder under a temporary name and rename it, so that it is whole or absent, whoever else does the
     same.
     """
@@ -101,6 +100,7 @@ def _write(source: Path, folder: Path) -> None:
 
     from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 
+    source = shipped.weights
     with tempfile.TemporaryDirectory(dir=folder.parent) as parent:
         work = Path(parent) / "model"
         model = DialogueClassifier(DialogueClassifierConfig.from_pretrained(source))
@@ -110,9 +110,9 @@ def _write(source: Path, folder: Path) -> None:
         )
         model.save_pretrained(work)
         AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL)).save_pretrained(work)
-        for name in set(_BESIDE) - {"config.json"}:
-            if (source / name).is_file():
-                shutil.copyfile(source / name, work / name)
+        for name, path in {"README.md": shipped.card, **{name: source / name for name in _RECORDS}}.items():
+            if path.is_file():
+                shutil.copyfile(path, work / name)
         try:
             if folder.is_dir():
                 folder.rmdir()
@@ -142,10 +142,12 @@ def _backbone() -> Tensors:
     }
 
 
-def _shipped(name: str) -> Path:
-    if name not in SHIPPED or not (_WEIGHTS / name / _FILE).is_file():
-        raise ValueError(f"no classifier {name!r} comes with the package; there are {', '.join(map(repr, SHIPPED))}")
-    return _WEIGHTS / name
+def _shipped(name: str) -> ShippedModel:
+    model = find_published(name)
+    if model is None or not (model.weights / _FILE).is_file():
+        names = ", ".join(map(repr, shipped_names("classifier")))
+        raise ValueError(f"no classifier {name!r} comes with the package; there are {names}")
+    return model
 
 
 @cache

@@ -120,13 +120,13 @@ class StaticLabeler:
         """
         if not (Path(folder) / _FILE).is_file():
             raise ValueError(f"no static labeler in {str(folder)!r}: expected a folder with {_FILE} and record.json")
-        arrays, found, record = read_folder(folder, _FILE)
+        arrays, facts, record = read_folder(folder, _FILE)
         return cls(
             arrays["keys"],
             arrays["table"],
             arrays["scale"],
             arrays["bias"],
-            **json.loads(found["labeler"]),
+            **json.loads(facts["labeler"]),
             record=record,
         )
 

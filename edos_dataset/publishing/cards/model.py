@@ -1,41 +1,27 @@
 """The README of a model: rendered from the record of its making and its measured figures. What these don't say, the
 card says is missing.
+
+Its sections and the sentences that all cards share are in `model_cards/templates/model.md`.
 """
 
-import re
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from huggingface_hub import EvalResult, ModelCardData
 
+from edos_dataset.labeling.models.shipped import cards_folder
 from edos_dataset.labels import LABELS
+from edos_dataset.publishing.cards.markdown import MISSING, interval, percent, table
+from edos_dataset.publishing.cards.model_header import FIGURES, Row, energy, model_metadata
 from edos_dataset.publishing.cards.texts import EDOS_BIBTEX
 
 if TYPE_CHECKING:
     from edos_dataset.arrays import Floats
 
-Row = Mapping[str, Any]
-
-MISSING = "not stated"
 PLACEHOLDER = "FOLDER OR HUB NAME"
 """What stands in the card for the name by which the model loads, until it is published under one."""
-WATTS = 100.0
-"""Power of the machine where a record does not state it: a desktop processor at work, with all around it."""
-GRAMS_PER_KWH = 436.0
-"""Carbon dioxide equivalent of a kilowatt-hour where a record does not state it: the world's mean of 2022 (Ember,
-Global Electricity Review 2023).
-"""
-
-_FIGURES = (
-    ("accuracy", "accuracy", "accuracy"),
-    ("macro_f1", "macro-F1", "f1"),
-    ("macro_precision", "macro precision", "precision"),
-    ("macro_recall", "macro recall", "recall"),
-    ("top_3_accuracy", "top-3 accuracy", "top_3_accuracy"),
-    ("ece", "expected calibration error", "expected_calibration_error"),
-)
-"""Keys of a `metrics.json`, how they are called, and their metric ids in a model index."""
 
 _SEES = {
     "weak": "It reads a single English sentence or turn.",
@@ -51,28 +37,24 @@ _FLAWS = {
         "they did not are in no figure."
     ),
 }
-_COMMON_FLAWS = """\
-- **A label is a reading, not a feeling.** It says how readers take a text. Judge nobody's mind, health or fitness by it.
-- **It always answers** with one of the 41 labels, in other languages and on nonsense too. Look at the probability."""
-_USE = """\
-Labelling dialogues for research on empathetic dialogue: choosing and analysing data, training response generators. {sees} Look at the three
-most probable labels rather than at the first: kindred ones, such as degrees of one emotion, are easily confused. Not for decisions about people, and not for
-text of a kind that it was not measured on without measuring again."""
-_CITE = f"```bibtex\n{EDOS_BIBTEX}\n```"
+_MANY_FILES = 5
+"""Files of one folder that the card lists one by one, at most."""
 
 
-def render_model_card(record: Row, metrics: Row) -> str:
+def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
     """Return the README of a model folder.
 
     Args:
         record: how the model was made (`record.json`). Needed: `name` and `task` ("weak" or "dialogue"). Used where
             there: `architecture`, `base_model`, `data` (rows of `file`, `sha256`, `licence`, and `hub`, its name on the
-            Hub), `licence` (a Hub id, else it follows from the data), `split` (part → examples),
-            `near_duplicates_removed` (number, or source → number), `recipe`, `seed`, `command`, `date`, `versions`,
-            `hardware`, `training_seconds`, `watts`, `grams_per_kwh`, `library` (by default transformers), `limitations`
-            (sentences), `widget` (see `widget_examples`).
-        metrics: content of `metrics.json`, as of `labeling.metrics.evaluate_predictions`; empty if nothing was
+            Hub), `licence_of_the_data` (where the rows don't say it), `licence` (a Hub id, else it follows from the
+            data), `split` (part → examples), `near_duplicates_removed` (number, or source → number), `recipe`, `seed`,
+            `command`, `date`, `versions`, `hardware`, `training_seconds`, `watts`, `grams_per_kwh`, `packing`,
+            `library` (by default transformers), `limitations` (sentences), `widget` (see `widget_examples`),
+            `shipped_as` (name by which `load_labeler` loads it).
+        metrics: content of `metrics.json`, as of `metrics.classification.evaluate_predictions`; empty if nothing was
             measured.
+        beside: Markdown for the end of the results, such as a comparison with other models.
 
     Raises:
         ValueError: the record names no model or no known task.
@@ -82,22 +64,25 @@ def render_model_card(record: Row, metrics: Row) -> str:
             f"a model card needs a name and a task, {' or '.join(_SEES)}; the record says {record.get('name')!r} and "
             f"{record.get('task')!r}"
         )
-    sections = {
-        "Know its flaws first": _flaws(record, metrics),
-        "Intended use": _USE.format(sees=_SEES[record["task"]]) + "\n\n" + _load(record),
-        "Data": _data(record),
-        "Results": results_table(metrics),
-        "Quality by label": label_table(metrics),
-        "Calibration": calibration(metrics),
-        "Training": _training(record),
-        "Energy and carbon": _energy(record),
-        "How to reproduce": f"```\n{record['command']}\n```" if record.get("command") else f"The command is {MISSING}.",
-        "Cite": _CITE,
-    }
-    body = "".join(f"\n## {heading}\n\n{text}\n" for heading, text in sections.items())
-    return (
-        f"---\n{_metadata(record, metrics)}\n---\n# {record['name']}\n\n{_SEES[record['task']]} Out come the "
-        f"probabilities of {len(LABELS)} labels.\n{body}"
+    shipped = record.get("shipped_as")
+    template = Template((cards_folder() / "templates" / "model.md").read_text(encoding="utf-8"))
+    return template.substitute(
+        metadata=model_metadata(record, metrics),
+        name=record["name"],
+        sees=_SEES[record["task"]],
+        labels=len(LABELS),
+        shipped=f" It comes with the package edos-dataset, as `{shipped}`." if shipped else "",
+        flaws=_flaws(record, metrics),
+        limitations="".join(f"\n- {sentence}" for sentence in record.get("limitations", [])),
+        use=_use(record),
+        data=_data(record),
+        results=results_table(metrics) + (f"\n\n{beside}" if beside else ""),
+        by_label=label_table(metrics),
+        calibration=calibration(metrics),
+        training=_training(record),
+        energy=energy(record),
+        command=f"```\n{record['command']}\n```" if record.get("command") else f"The command is {MISSING}.",
+        cite=EDOS_BIBTEX,
     )
 
 
@@ -123,7 +108,7 @@ def results_table(metrics: Row) -> str:
     drawn, intervals = metrics.get("resampling"), metrics.get("intervals", {})
     rows = [
         [name, percent(metrics.get(key)), interval(intervals[key]) if key in intervals else ""]
-        for key, name, _ in _FIGURES
+        for key, name, _ in FIGURES
     ]
     rows += [["accuracy of always naming the most frequent label", percent(metrics.get("majority_class_accuracy")), ""]]
     of = (
@@ -131,20 +116,26 @@ def results_table(metrics: Row) -> str:
         if drawn
         else f"resampling {MISSING}"
     )
-    head = f"On {metrics['examples']:,} held-out examples; intervals: 95 %, percentile bootstrap, {of}."
-    return head + "\n\n" + table(["figure", "value", "interval"], rows)
+    how = f"intervals: 95 %, percentile bootstrap, {of}" if intervals else f"intervals are {MISSING}"
+    return f"On {metrics['examples']:,} held-out examples; {how}.\n\n" + table(["figure", "value", "interval"], rows)
 
 
 def label_table(metrics: Row) -> str:
-    """Return precision, recall and F1 of every label as Markdown, the worst first; labels without examples last."""
-    if not metrics.get("by_label"):
+    """Return precision, recall and F1 of every label as Markdown, as far as they were measured, the worst first; labels
+    without examples last.
+    """
+    by_label = metrics.get("by_label")
+    if not by_label:
         return f"Figures by label are {MISSING}."
-    order = sorted(metrics["by_label"].items(), key=lambda item: (not item[1]["support"], item[1]["f1"] or 0, item[0]))
+    order = sorted(by_label.items(), key=lambda item: (not item[1].get("support", 1), item[1]["f1"] or 0, item[0]))
+    shares = [key for key in ("f1", "precision", "recall") if any(key in row for _, row in order)]
+    counted = any("support" in row for _, row in order)
     rows = [
-        [label, *(percent(row[key]) for key in ("f1", "precision", "recall")), f"{row['support']:,}"]
+        [label, *(percent(row.get(key)) for key in shares), *([f"{row['support']:,}"] if counted else [])]
         for label, row in order
     ]
-    return table(["label", "F1", "precision", "recall", "examples"], rows)
+    heads = [{"f1": "F1"}.get(key, key) for key in shares]
+    return table(["label", *heads, *(["examples"] if counted else [])], rows)
 
 
 def calibration(metrics: Row) -> str:
@@ -159,120 +150,67 @@ def calibration(metrics: Row) -> str:
     )
 
 
-def percent(value: float | None) -> str:
-    """Return a share as percent with one decimal."""
-    return MISSING if value is None else f"{100 * value:.1f} %"
-
-
-def interval(values: Sequence[float | None]) -> str:
-    """Return an interval of shares in percent."""
-    return MISSING if None in values else "[" + ", ".join(f"{100 * (value or 0):.1f}" for value in values) + "]"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a Markdown table."""
-    lines = [
-        head,
-        ["---"] * len(head),
-        *([str(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows),
-    ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _metadata(record: Row, metrics: Row) -> str:
-    """Return the YAML of the card. A base model that has no name on the Hub stands in the text alone: the Hub refuses
-    it.
-    """
-    data = record.get("data", [])
-    kind = str(data[0]["file"]).split("/")[0] if data else MISSING
-    results = [
-        EvalResult(
-            "text-classification",
-            kind,
-            f"{kind}, held out",
-            metric,
-            metrics[key],
-            metric_name=name,
-            dataset_split="test",
-        )
-        for key, name, metric in _FIGURES
-        if metrics.get(key) is not None
-    ]
-    base = record.get("base_model") or ""
-    licence = record.get("licence") or (
-        "cc-by-nc-4.0" if any("NC" in str(row.get("licence", "")) for row in data) else "other"
-    )
-    emissions = None
-    if record.get("training_seconds") is not None:
-        emissions = {
-            "emissions": round(_grams(record), 1),
-            "source": "estimated from time and power",
-            "training_type": "fine-tuning",
-        }
-    card = ModelCardData(
-        language="en",
-        license=licence,
-        license_name="see-data" if licence == "other" else None,
-        library_name=record.get("library", "transformers"),
-        pipeline_tag="text-classification",
-        tags=["emotion", "empathy", "dialogue", f"edos-{record['task']}"],
-        datasets=sorted({row["hub"] for row in data if row.get("hub")}) or None,
-        base_model=base if re.fullmatch(r"[\w.-]+/[\w.-]+", base) else None,
-        metrics=sorted({result.metric_type for result in results}) or None,
-        model_name=str(record["name"]) if results else None,
-        eval_results=results or None,
-        co2_eq_emissions=emissions,
-        widget=record.get("widget") or None,
-    )
-    return card.to_yaml()
-
-
 def _flaws(record: Row, metrics: Row) -> str:
-    lines = [f"- {_FLAWS[record['task']]}", _COMMON_FLAWS]
-    if metrics.get("accuracy") is not None:
-        lines.insert(
-            0,
-            f"- **It is wrong on {percent(1 - metrics['accuracy'])} of its test examples** when it may name one label "
-            "only.",
-        )
-    rows = [(row["f1"], label, row["support"]) for label, row in metrics.get("by_label", {}).items() if row["support"]]
+    lines = [f"- {_FLAWS[record['task']]}"]
+    rows = [
+        (row["f1"] or 0, label, f" on {row['support']}" if "support" in row else "")
+        for label, row in metrics.get("by_label", {}).items()
+        if row.get("support", 1)
+    ]
     if rows:
-        worst = ", ".join(f"{label} (F1 {percent(f1)} on {support})" for f1, label, support in sorted(rows)[:5])
-        lines.insert(1, f"- **Its worst labels:** {worst}.")
-    return "\n".join([*lines, *(f"- {sentence}" for sentence in record.get("limitations", []))])
+        worst = ", ".join(f"{label} (F1 {percent(f1)}{support})" for f1, label, support in sorted(rows)[:5])
+        lines.insert(0, f"- **Its worst labels:** {worst}.")
+    if metrics.get("accuracy") is not None:
+        wrong = percent(1 - metrics["accuracy"])
+        lines.insert(0, f"- **It is wrong on {wrong} of its test examples** when it may name one label only.")
+    return "\n".join(lines)
 
 
-def _load(record: Row) -> str:
+def _use(record: Row) -> str:
+    own = '`edos label INPUT.jsonl --model {0} --out OUT.jsonl`, or `load_labeler("{0}")` of '
+    own += "`edos_dataset.labeling.models.labelers`."
     if record.get("library", "transformers") != "transformers":
-        return (
-            "`edos label INPUT.jsonl --model FOLDER --out OUT.jsonl`, or `load_labeler(FOLDER)` of "
-            "`edos_dataset.labeling.models.labelers`."
-        )
-    own = record.get("architecture", "dialogue") != "plain"
+        return own.format(record.get("shipped_as", "FOLDER"))
+    custom = record.get("architecture", "dialogue") != "plain"
     call = (
         'classify = pipeline("text-classification", '
-        f'model="{PLACEHOLDER}"{", trust_remote_code=True" if own else ""}, top_k=3)'
+        f'model="{PLACEHOLDER}"{", trust_remote_code=True" if custom else ""}, top_k=3)'
     )
     dialogue = 'classify(["I lost my job.", "Oh no, what happened?"])  # a list of turns is a dialogue, oldest first\n'
-    dialogue = dialogue if own and record["task"] == "dialogue" else ""
-    return f'```python\nfrom transformers import pipeline\n\n{call}\nclassify("I lost my job.")\n{dialogue}```'
+    dialogue = dialogue if custom and record["task"] == "dialogue" else ""
+    code = f'```python\nfrom transformers import pipeline\n\n{call}\nclassify("I lost my job.")\n{dialogue}```'
+    return f"{code}\n\nOr {own.format(record['shipped_as'])}" if "shipped_as" in record else code
 
 
 def _data(record: Row) -> str:
-    rows = [
-        [f"`{row['file']}`", row.get("licence", MISSING), f"`{row.get('sha256', MISSING)[:16]}`"]
-        for row in record.get("data", [])
-    ]
-    files = table(["file", "licence", "SHA-256, first digits"], rows) if rows else f"The data files are {MISSING}."
+    """Return the files that the model learned from; many of one folder and licence are one line."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in record.get("data", []):
+        groups.setdefault((str(PurePosixPath(row["file"]).parent), row.get("licence", MISSING)), []).append(row)
+    rows: list[list[str]] = []
+    for (folder, licence), files in groups.items():
+        if len(files) > _MANY_FILES:
+            rows.append([f"`{folder}/`, {len(files)} files", licence, "in `record.json`"])
+        else:
+            rows += [[f"`{row['file']}`", licence, f"`{row.get('sha256', MISSING)[:16]}`"] for row in files]
+    head = ["file", "licence", "SHA-256, first digits"]
+    licences = ""
+    if record.get("licence_of_the_data") and not any("licence" in row for row in record.get("data", [])):
+        head, rows = [head[0], head[2]], [[file, digits] for file, _, digits in rows]
+        licences = f"\n\nLicences: {record['licence_of_the_data']}."
+    files_told = table(head, rows) + licences if rows else f"The data files are {MISSING}."
     split = ", ".join(f"{part} {count:,}" for part, count in record.get("split", {}).items()) or MISSING
     removed = record.get("near_duplicates_removed")
     counts = removed.items() if isinstance(removed, Mapping) else [("", removed)] if removed is not None else []
     near = ", ".join(f"{count:,} {source and f'of {source}'}".strip() for source, count in counts) or MISSING
-    return f"{files}\n\nExamples: {split}. Left out of the training because a held-out text is nearly the same: {near}."
+    return (
+        f"{files_told}\n\nExamples: {split}. Left out of the training because a held-out text is nearly the same: "
+        f"{near}."
+    )
 
 
 def _training(record: Row) -> str:
-    seconds, versions = record.get("training_seconds"), record.get("versions", {})
+    seconds, versions, packing = (record.get(key) for key in ("training_seconds", "versions", "packing"))
     facts = {
         "base model": record.get("base_model"),
         "architecture": record.get("architecture"),
@@ -280,32 +218,15 @@ def _training(record: Row) -> str:
         "date": record.get("date"),
         "hardware": record.get("hardware"),
         "hours": None if seconds is None else f"{seconds / 3600:.2f}",
-        "versions": ", ".join(f"{name} {number}" for name, number in versions.items()) or None,
+        "versions": ", ".join(f"{name} {number}" for name, number in (versions or {}).items()) or None,
     }
     text = "\n".join(f"- {name}: {MISSING if value is None else value}" for name, value in facts.items())
+    if packing:
+        text += (
+            f"\n- rounded to 8 bits after the figures were taken: {100 * packing['equal_labels']:.2f} % of the test "
+            f"labels stay the same, accuracy {percent(packing['accuracy_before'])} before and "
+            f"{percent(packing['accuracy_after'])} after"
+        )
     if not record.get("recipe"):
         return f"{text}\n- recipe: {MISSING}"
     return f"{text}\n\n```yaml\n{yaml.safe_dump(dict(record['recipe']), sort_keys=False, allow_unicode=True)}```"
-
-
-def _energy(record: Row) -> str:
-    if record.get("training_seconds") is None:
-        return f"The time of training is {MISSING}, so nothing can be estimated."
-    hours = record["training_seconds"] / 3600
-    power = f"{record.get('watts', WATTS):g} W ({'stated' if 'watts' in record else 'assumed'})"
-    mix = (
-        f"{record.get('grams_per_kwh', GRAMS_PER_KWH):g} g/kWh ({'stated' if 'grams_per_kwh' in record else 'assumed'})"
-    )
-    return (
-        f"About {_kilowatt_hours(record):.3g} kWh and {_grams(record):.3g} g of CO2 equivalent, estimated, not "
-        f"measured: {hours:.2f} hours × {power} × {mix}. "
-        "The search for the recipe is not in it."
-    )
-
-
-def _kilowatt_hours(record: Row) -> float:
-    return float(record["training_seconds"] * record.get("watts", WATTS) / 3.6e6)
-
-
-def _grams(record: Row) -> float:
-    return _kilowatt_hours(record) * float(record.get("grams_per_kwh", GRAMS_PER_KWH))

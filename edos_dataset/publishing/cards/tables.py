@@ -6,7 +6,7 @@ from typing import Any
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import paper_figures as papers
-from edos_dataset.publishing.cards.model import MISSING, table
+from edos_dataset.publishing.cards.markdown import MISSING, table
 from edos_dataset.publishing.cards.pictures import label_order
 from edos_dataset.publishing.cards.texts import COLUMNS
 from edos_dataset.publishing.layout import ConfigFiles

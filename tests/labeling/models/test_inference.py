@@ -8,7 +8,7 @@ from transformers import pipeline
 
 from edos_dataset.labeling.models.classifier import sequence
 from edos_dataset.labeling.models.inference import TransformerLabeler
-from edos_dataset.labeling.models.labelers import SHIPPED, load_labeler
+from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from small_models import save_dialogue_classifier, save_plain_classifier, small_tokenizer
 
@@ -148,7 +148,6 @@ def test_linear_heads_are_labelers_too():
     assert (
         np.abs(found[5] - labeler.predict_proba([["where is my dog ?"]])[0]).max() > 1e-3
     )  # two turns came before the one, none before the other
-    assert set(SHIPPED) >= {"linear-weak", "linear-dialogue"}
 
 
 @pytest.mark.parametrize(

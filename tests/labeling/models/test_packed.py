@@ -6,7 +6,7 @@ import torch
 from safetensors.numpy import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from edos_dataset.labeling.models import packed
+from edos_dataset.labeling.models import packed, shipped
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labels import LABELS
@@ -42,14 +42,15 @@ def trained(tmp_path_factory):
 
 
 def test_packing_keeps_the_probabilities_and_a_tenth_of_the_bytes(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(packed, "_WEIGHTS", tmp_path)
+    monkeypatch.setattr(shipped, "WEIGHTS", tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
-    packed.pack(trained, tmp_path / "weak-minilm")
-    assert (tmp_path / "weak-minilm" / "packed.safetensors").stat().st_size < 0.15 * (
+    packed.pack(trained, tmp_path / "weak")
+    assert (tmp_path / "weak" / "packed.safetensors").stat().st_size < 0.15 * (
         trained / "model.safetensors"
     ).stat().st_size
-    folder = packed.unpack("weak-minilm")
-    assert packed.unpack("weak-minilm") == folder, "written once"
+    folder = packed.unpack("weak")
+    assert packed.unpack("weak-minilm") == folder, "written once, under either name"
+    assert folder.name.startswith("weak-minilm-")
     assert json.loads((folder / "record.json").read_text()) == {"name": "weak"}
     tokenizer = AutoTokenizer.from_pretrained(folder)
     batch = tokenizer(["I am so happy for you!", "Why would you do that?", "no"], padding=True, return_tensors="pt")
@@ -68,10 +69,12 @@ def test_packing_keeps_the_probabilities_and_a_tenth_of_the_bytes(trained, tmp_p
 
 
 def test_a_folder_of_ones_own(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(packed, "_WEIGHTS", tmp_path)
-    packed.pack(trained, tmp_path / "weak-minilm")
+    monkeypatch.setattr(shipped, "WEIGHTS", tmp_path)
+    packed.pack(trained, tmp_path / "weak")
     assert (packed.unpack("weak-minilm", tmp_path / "mine") / "model.safetensors").is_file()
     with pytest.raises(ValueError, match="mine is not empty"):
         packed.unpack("weak-minilm", tmp_path / "mine")
-    with pytest.raises(ValueError, match="no classifier 'strong' .* 'weak-minilm', 'dialogue-minilm'"):
+    with pytest.raises(ValueError, match="no classifier 'strong' .* 'weak', 'dialogue'"):
         packed.unpack("strong")
+    with pytest.raises(ValueError, match="no classifier 'fast'"):
+        packed.unpack("fast")

@@ -1,0 +1,37 @@
+"""What other distributions add to this package by entry points."""
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+
+def entry_point_names(group: str) -> list[str]:
+    """Return the names that installed distributions give in a group, sorted."""
+    return sorted({point.name for point in entry_points(group=group)})
+
+
+def load_entry_point(group: str, name: str) -> tuple[Any, str] | None:
+    """Return the object that an installed distribution gives under a name, and the distribution's name and version for
+    messages; None if none gives it.
+
+    Raises:
+        ValueError: two distributions give the name, or the object cannot be imported.
+    """
+    points = sorted(entry_points(group=group, name=name), key=distribution_of)
+    if not points:
+        return None
+    if len(distributions := list(dict.fromkeys(map(distribution_of, points)))) > 1:
+        raise ValueError(
+            f"{name!r} of {group} is given by {' and by '.join(distributions)}: uninstall all of them but one"
+        )
+    try:
+        return points[0].load(), distributions[0]
+    except Exception as error:  # what a module of others raises while it is imported can be anything
+        raise ValueError(
+            f"{name!r} of {group}, which {distributions[0]} gives as {points[0].value}, cannot be imported: "
+            f"{type(error).__name__}: {error}; mend or uninstall {distributions[0]}"
+        ) from error
+
+
+def distribution_of(point: EntryPoint) -> str:
+    """Return the name and version of the distribution that gives an entry point."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution"

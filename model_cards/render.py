@@ -1,0 +1,149 @@
+"""Write the card of every model that ships, from the record beside its weights and the measurements of this repository.
+
+    python -m model_cards.render
+
+Nobody edits a card by hand: what is wrong in one is wrong in a record, in a measurement, in the template, or here.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from edos_dataset.labeling.models.heads import LinearHead
+from edos_dataset.labeling.models.packed import identify
+from edos_dataset.labeling.models.shipped import SHIPPED, ShippedModel
+from edos_dataset.labeling.models.static import StaticLabeler
+from edos_dataset.publishing.cards.markdown import interval, percent, table
+from edos_dataset.publishing.cards.model import render_model_card
+from edos_dataset.runs.shards import write_text
+
+COMPARISON = Path(__file__).parents[1] / "evaluation" / "baselines.json"
+"""These models and plain methods on the same test parts, by `evaluation/baselines.py`."""
+
+_TASKS = {"turn": "weak", "history": "dialogue"}
+_PARTS = {
+    "weak": "the weak labeler's test part: situations and utterances of EmpatheticDialogues, one by one",
+    "dialogue": "the crowd's test part: last turns of film dialogues on whose label people agreed",
+}
+_LINEAR = (
+    "**It is a linear map on a frozen encoder**, which was trained to tell which sentences are alike, not for these "
+    "labels."
+)
+_STATIC = (
+    "**It counts words and pairs of neighbours** and knows no order beyond them. A turn without a word of its table "
+    "gets the same answer as any other such turn."
+)
+
+
+def render(model: ShippedModel, comparison: dict[str, Any]) -> str:
+    """Return the card of a model.
+
+    Args:
+        model: one of SHIPPED.
+        comparison: what COMPARISON holds.
+
+    Raises:
+        ValueError: the comparison was made with other weights than those that ship.
+    """
+    record, task = _read(model, "record.json"), _TASKS[model.sees]
+    facts = {"linear": _linear_facts, "static": _static_facts}.get(model.kind, dict)(record)
+    facts |= {"name": model.source, "task": task, "shipped_as": model.name}
+    if task == "weak":
+        facts["limitations"] = [_on_films(model, comparison["dialogue"]), *facts.get("limitations", [])]
+    metrics = _read(model, "metrics.json") if model.kind == "classifier" else facts["metrics"]
+    compared = _row(model, comparison[task])
+    # What the record of a linear head lacks was measured later, on the same part with the same weights.
+    metrics = {key: compared[key] for key in ("macro_precision", "macro_recall", "intervals")} | metrics
+    return render_model_card(facts, metrics, _beside(model, task, comparison[task]))
+
+
+def _read(model: ShippedModel, name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((model.weights / name).read_text(encoding="utf-8"))
+    return content
+
+
+def _linear_facts(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a linear head's record in the form of the classifiers'."""
+    measured = record["metrics"]["test (fitted to train and validation)"]
+    by_label = {label: {"f1": f1} for label, f1 in measured["f1_by_label"].items()}
+    return record | {
+        "library": "edos-dataset",
+        "architecture": "softmax over a linear map of embeddings",
+        "base_model": record["encoder"],
+        "recipe": record["chosen"] | {"frequent_turns": record["frequent_turns"]},
+        "limitations": [_LINEAR],
+        "metrics": measured | {"by_label": by_label, "temperature": record["temperature"]},
+    }
+
+
+def _static_facts(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the static labeler's record in the form of the classifiers'."""
+    teacher, shipped = record["teacher"], identify("weak")
+    copied = (
+        f"**It copies another model**, {teacher['identity']}, which is right on {percent(teacher['test']['accuracy'])} "
+        f"of its test examples; on {percent(1 - teacher['agreement'])} of them the two disagree."
+    )
+    if teacher["identity"] != shipped:
+        copied += f" That is an earlier state of `weak`, not the {shipped} that ships."
+    return record | {
+        "library": "edos-dataset",
+        "architecture": "softmax over a sum of rows of a table, one for each n-gram of the turn",
+        "base_model": f"none; learned from {teacher['identity']}",
+        "seed": record["recipe"]["seed"],
+        "split": record["examples"],
+        "recipe": record["recipe"] | {"chosen": record["chosen"]},
+        "limitations": [_STATIC, copied],
+        "metrics": record["metrics"]["test"],
+    }
+
+
+def _on_films(model: ShippedModel, part: dict[str, Any]) -> str:
+    """Return how a model of single turns does on the turns of films, as a flaw."""
+    row = _row(model, part)
+    best = max(part["results"], key=lambda row: row["accuracy"])
+    return (
+        f"**On film dialogues it is right on {percent(row['accuracy'])}** {interval(row['intervals']['accuracy'])} of "
+        f"{part['test']:,} last turns on whose label people agreed; `{best['method']}`, which sees the "
+        f"{best['view']}, on {percent(best['accuracy'])}."
+    )
+
+
+def _beside(model: ShippedModel, task: str, part: dict[str, Any]) -> str:
+    """Return a table of this model and others on the same test part, the most accurate first."""
+    rows = []
+    for row in sorted(part["results"], key=lambda row: -row["accuracy"]):
+        if row["method"] in SHIPPED:
+            _row(SHIPPED[row["method"]], part)
+        mark = "**" if row["method"] == model.name else ""
+        figures = [percent(row["accuracy"]), interval(row["intervals"]["accuracy"]), percent(row["macro_f1"])]
+        rows.append([f"{mark}{row['method']}{mark}", row["view"], *figures, percent(row["ece"])])
+    head = ["method", "sees", "accuracy", "interval", "macro-F1", "calibration error"]
+    return f"Beside other methods on {_PARTS[task]} ({part['test']:,}):\n\n{table(head, rows)}"
+
+
+def _row(model: ShippedModel, part: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a model on a test part; refuse those that were taken with other weights."""
+    row: dict[str, Any] = next(row for row in part["results"] if row["method"] == model.name)
+    if model.kind == "classifier":
+        source = identify(model.name)[:-8]
+    else:
+        source = (LinearHead if model.kind == "linear" else StaticLabeler).load(model.weights).source
+    if row["source"] != source:
+        raise ValueError(
+            f"{COMPARISON} has figures of {row['source']}, but {source} ships: run evaluation/baselines.py again"
+        )
+    return row
+
+
+def main() -> None:
+    """Write all cards beside this file."""
+    comparison = json.loads(COMPARISON.read_text(encoding="utf-8"))
+    for model in SHIPPED.values():
+        path = Path(__file__).with_name(f"{model.name}.md")
+        write_text(path, render(model, comparison))
+        sys.stdout.write(f"{path}\n")
+
+
+if __name__ == "__main__":
+    main()

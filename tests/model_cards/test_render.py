@@ -1,0 +1,68 @@
+"""The cards of the models that ship are what the command makes of records and measurements."""
+
+import json
+import re
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.publishing.front_matter import split_card
+from model_cards import render
+
+FOLDER = Path(render.__file__).parent
+COMPARISON = json.loads(render.COMPARISON.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_card_is_as_rendered(name):
+    assert SHIPPED[name].card == FOLDER / f"{name}.md"
+    card = SHIPPED[name].card.read_text(encoding="utf-8")
+    assert card == render.render(SHIPPED[name], COMPARISON), "give `python -m model_cards.render`"
+
+
+def test_every_shipped_model_has_a_card_and_no_other_has_one():
+    assert sorted(path.stem for path in FOLDER.glob("*.md")) == sorted(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
+    header, body = split_card(SHIPPED[name].card.read_text(encoding="utf-8"))
+    headings = re.findall(r"(?m)^## (.+)$", body)
+    assert headings[:2] == ["Know its flaws first", "Intended use"]
+    assert header["license"] == "cc-by-nc-4.0", "EmpatheticDialogues is in all of them"
+    record = json.loads((SHIPPED[name].weights / "record.json").read_text(encoding="utf-8"))
+    if SHIPPED[name].kind == "classifier":
+        metrics = json.loads((SHIPPED[name].weights / "metrics.json").read_text(encoding="utf-8"))
+    else:
+        metrics = next(part for key, part in record["metrics"].items() if key.startswith("test"))
+    assert f"| accuracy | {100 * metrics['accuracy']:.1f} % | [" in body
+    assert f"On {metrics['examples']:,} held-out" in body
+    assert f"as `{name}`" in body and f"--model {name} " in body
+    assert ("On film dialogues it is right on" in body) == (SHIPPED[name].sees == "turn")
+    assert record["command"] in body
+
+
+def test_figures_of_other_weights_are_refused():
+    comparison = deepcopy(COMPARISON)
+    for row in comparison["weak"]["results"]:
+        if row["method"] == "linear-weak":
+            row["source"] = "linear-weak@00000000"
+    with pytest.raises(ValueError, match=r"figures of linear-weak@00000000, but linear-weak@\w{8} ships"):
+        render.render(SHIPPED["weak"], comparison)
+
+
+def test_a_copy_of_an_earlier_model_says_so(monkeypatch):
+    assert "an earlier state of `weak`" in render.render(SHIPPED["fast"], COMPARISON)
+    record = json.loads((SHIPPED["fast"].weights / "record.json").read_text(encoding="utf-8"))
+    monkeypatch.setattr(render, "identify", lambda name: record["teacher"]["identity"])
+    assert "an earlier state" not in "\n".join(render._static_facts(record)["limitations"])
+
+
+def test_the_command_writes_every_card(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(render, "__file__", str(tmp_path / "render.py"))
+    render.main()
+    for name, model in SHIPPED.items():
+        assert (tmp_path / f"{name}.md").read_bytes() == model.card.read_bytes()
+    assert capsys.readouterr().out.splitlines() == [str(tmp_path / f"{name}.md") for name in SHIPPED]
