@@ -1,8 +1,9 @@
 """Recipes: a pipeline as YAML and back. The Python list is the truth; the YAML is its serialisation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, asdict, fields, replace
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -30,27 +31,32 @@ def _as_yaml(item: Item) -> str | dict[str, Any]:
     if isinstance(item, Output):
         return {"output": item.config}
     parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(item).items()}
-    return {item.name: parameters} if parameters else item.name
+    kind = type(item)
+    ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    name = item.name if ours else f"{kind.__module__}:{kind.__qualname__}"
+    return {name: parameters} if parameters else name
 
 
-def load_recipe(path: Path, known: Known) -> list[Item]:
+def load_recipe(path: Path, known: Known, custom: bool = False) -> list[Item]:
     """Read a recipe. A parameter that it does not name keeps its default.
 
     Args:
         path: the YAML file.
         known: the stages that may be named.
+        custom: stages of other packages may be named, too, as "package.module:Class". Their code is imported, so this is
+            for recipes of the user's own, not for those that came with data of others.
 
     Raises:
         RecipeError: the file is no recipe, or it names an unknown stage, parameter or config, or a value is of the
             wrong type or out of range.
     """
     try:
-        return parse_recipe(path.read_text(encoding="utf-8"), str(path), known)
+        return parse_recipe(path.read_text(encoding="utf-8"), str(path), known, custom)
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
 
 
-def parse_recipe(text: str, where: str, known: Known) -> list[Item]:
+def parse_recipe(text: str, where: str, known: Known, custom: bool = False) -> list[Item]:
     """Return the pipeline that a YAML text says, as `load_recipe` does; `where` names it in messages."""
     try:
         content = yaml.safe_load(text)
@@ -63,10 +69,12 @@ def parse_recipe(text: str, where: str, known: Known) -> list[Item]:
     for key in content:
         if key != "stages":
             raise RecipeError(f"{where}: unknown key {key!r}; the only one is 'stages'")
-    return [_item(entry, f"{where}, stage {number}", known) for number, entry in enumerate(content["stages"], 1)]
+    return [
+        _item(entry, f"{where}, stage {number}", known, custom) for number, entry in enumerate(content["stages"], 1)
+    ]
 
 
-def _item(entry: object, where: str, known: Known) -> Item:
+def _item(entry: object, where: str, known: Known, custom: bool) -> Item:
     if isinstance(entry, str):
         entry = {entry: {}}
     if not isinstance(entry, dict) or len(entry) != 1:
@@ -76,9 +84,34 @@ def _item(entry: object, where: str, known: Known) -> Item:
         if parameters not in CONFIGS:
             raise RecipeError(f"{where}: unknown config {parameters!r}{_nearest(str(parameters), CONFIGS)}")
         return Output(parameters)
-    if name not in known:
+    if ":" in str(name) and not custom:
+        raise RecipeError(f"{where}: {name!r} is code of another package, which is run only for a recipe of your own")
+    kind = _imported(name, where) if ":" in str(name) else known.get(name)
+    if kind is None:
         raise RecipeError(f"{where}: unknown stage {name!r}{_nearest(str(name), [*known, 'output'])}")
-    return build(known[name], {} if parameters is None else parameters, where)
+    return build(kind, {} if parameters is None else parameters, where)
+
+
+def _imported(name: str, where: str) -> type[Stage] | type[CorpusStep]:
+    """Return the stage of another package that a recipe names as "package.module:Class"."""
+    module, _, attribute = name.partition(":")
+    try:
+        kind = getattr(import_module(module), attribute)
+    except (ImportError, ValueError) as error:
+        raise RecipeError(
+            f"{where}: cannot import the module of {name!r} ({error}): is its package installed?"
+        ) from error
+    except AttributeError as error:
+        raise RecipeError(f"{where}: {module} has no {attribute!r}, which {name!r} names") from error
+    if not (isinstance(kind, type) and issubclass(kind, Stage | CorpusStep) and is_dataclass(kind)):
+        raise RecipeError(f"{where}: {name!r} is no stage: expected a frozen dataclass below Stage or CorpusStep")
+    if lacking := [
+        field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
+    ]:
+        raise RecipeError(
+            f"{where}: the parameter {lacking[0]!r} of {name!r} has no default, which every parameter needs"
+        )
+    return kind
 
 
 class Named(Protocol):

@@ -59,7 +59,7 @@ ITEMS = st.one_of(
 def load(tmp_path, text):
     path = tmp_path / "recipe.yaml"
     path.write_text(text, encoding="utf-8")
-    return load_recipe(path, KNOWN)
+    return load_recipe(path, KNOWN, custom=True)
 
 
 @given(st.lists(ITEMS, max_size=6))
@@ -69,8 +69,38 @@ def test_dump_and_load(tmp_path_factory, pipeline):
 
 def test_dump_reads_well():
     text = dump_recipe([Cut(), Plain(), Output("os")])
-    assert text.startswith("stages:\n- cut:\n    gap: 5.0\n    words: 60\n")
-    assert text.endswith("- plain\n- output: os\n")
+    # Stages of other packages than this one are named by where they are.
+    assert text.startswith("stages:\n- test_recipes:Cut:\n    gap: 5.0\n    words: 60\n")
+    assert text.endswith("- test_recipes:Plain\n- output: os\n")
+
+
+@dataclass(frozen=True)
+class Needy(Stage):
+    must: int
+    name: ClassVar[str] = "needy"
+    unit: ClassVar[str] = "turns"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere.to.be:Found", "cannot import the module of 'nowhere.to.be:Found'"),
+        ("test_recipes:Missing", "test_recipes has no 'Missing'"),
+        ("test_recipes:load", "is no stage: expected a frozen dataclass below Stage or CorpusStep"),
+        ("test_recipes:Needy", "the parameter 'must' of 'test_recipes:Needy' has no default"),
+    ],
+)
+def test_stages_of_others_that_cannot_be_used(tmp_path, name, message):
+    with pytest.raises(RecipeError, match=message):
+        load(tmp_path, f"stages: ['{name}']")
+
+
+def test_code_of_others_is_imported_for_recipes_of_ones_own_alone(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text("stages: ['test_recipes:Cut': {gap: 1}]")
+    assert load_recipe(path, KNOWN, custom=True) == [Cut(gap=1.0)]
+    with pytest.raises(RecipeError, match="code of another package, which is run only for a recipe of your own"):
+        load_recipe(path, KNOWN)
 
 
 def test_the_built_in_recipe_survives(tmp_path):
