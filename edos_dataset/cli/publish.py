@@ -1,13 +1,17 @@
-"""`edos publish`: parses the command line, calls the package, prints."""
+"""`edos publish`."""
 
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
+from rich.markup import escape
+
+from edos_dataset.cli.console import emit, say, status
+from edos_dataset.cli.errors import explained
+from edos_dataset.cli.options import AsJson
 
 if TYPE_CHECKING:
     from edos_dataset.hub.publish import Plan
@@ -18,6 +22,7 @@ the text of subtitles goes into a repository that everybody may read, unless it 
 leaves the text out"""
 
 
+@explained()
 def publish(
     folders: Annotated[
         list[Path],
@@ -45,7 +50,7 @@ def publish(
     branch: Annotated[
         str, typer.Option(help="Branch that gets the commit; made from the previous version if it is not there.")
     ] = "main",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Publish a data set, a model or a Space as a version on the Hub: one commit, verified by hash, then the tag.
 
@@ -55,9 +60,6 @@ def publish(
     a smaller step than the data ask for is refused. An existing tag is never moved. Stopped or cut off, the same
     command goes on; the branch is as it was until all is there.
     """
-    from rich.console import Console
-
-    from edos_dataset.cli import console as show
     from edos_dataset.hub.composition import reading
     from edos_dataset.hub.contents import CARD
     from edos_dataset.hub.publish import publish as publishing
@@ -68,26 +70,13 @@ def publish(
 
     chosen = Version.parse(version)
     folders = [unpack(folder.name) if not folder.exists() and str(folder) in SHIPPED else folder for folder in folders]
-    with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
-        say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
+    with status("reading the folder") as tell, reading(folders) as release:
         if not private and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
-            show.terminal(stderr=True).print(
-                f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}", soft_wrap=True, highlight=False
-            )
+            say([f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}"], stderr=True)
         remote = Remote(repo, token, kind=release.kind)
-        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}, indent=1, ensure_ascii=False
-            )
-        )
-        return
-    terminal = show.terminal()
-    for line in _lines(plan, chosen, remote.url, commit):
-        terminal.print(line, highlight=False, markup=False, soft_wrap=True)
-    if commit is not None and plan.published is None and release.kind != "space":
-        terminal.print(_use(release.kind, repo, chosen), style="green", soft_wrap=True, markup=False)
+        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=tell)
+    result = {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}
+    emit(result, as_json, _lines(plan, chosen, repo, remote.url, commit))
 
 
 def _report(plan: "Plan") -> dict[str, Any]:
@@ -102,14 +91,16 @@ def _report(plan: "Plan") -> dict[str, Any]:
     }
 
 
-def _lines(plan: "Plan", version: "Version", url: str, commit: str | None) -> Iterator[str]:
+def _lines(plan: "Plan", version: "Version", repo: str, url: str, commit: str | None) -> Iterator[RenderableType]:
     if plan.published:
-        yield f"{version.tag} is already published with this content: {url} at {plan.published}"
+        yield escape(f"{version.tag} is already published with this content: {url} at {plan.published}")
         return
-    yield from (f"{plan.release.files[path].size:>15,} {path}" for path in plan.uploads)
-    yield from (f"{'delete':>15} {path}" for path in plan.deletions)
-    yield _summary(plan, version)
-    yield "nothing was changed (--dry-run)" if commit is None else f"{url} has {version.tag} at {commit}"
+    yield from (escape(f"{plan.release.files[path].size:>15,} {path}") for path in plan.uploads)
+    yield from (escape(f"{'delete':>15} {path}") for path in plan.deletions)
+    yield escape(_summary(plan, version))
+    yield "nothing was changed (--dry-run)" if commit is None else escape(f"{url} has {version.tag} at {commit}")
+    if commit is not None and plan.release.kind != "space":
+        yield f"[green]{escape(_use(plan.release.kind, repo, version))}[/green]"
 
 
 def _use(kind: str, repo: str, version: "Version") -> str:
