@@ -30,12 +30,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="""Turn subtitles into dialogues in which every turn carries one of 41 emotions and response intents.
 
-`edos curate films/ --out edos` reads every subtitle below `films/` (OPUS XML, SubRip, WebVTT, ASS; plain, gzipped or in a zip), finds turns and dialogues,
-cleans them, labels every turn, and writes a folder that `datasets` loads:
+`edos curate films/ --out edos` reads every subtitle below `films/` (OPUS XML, SubRip, WebVTT, ASS; plain, gzipped or
+in a zip), finds turns and dialogues, cleans them, labels every turn, and writes a folder that `datasets` loads:
 
 `load_dataset("edos")` `load_dataset("edos", "edos_initial")` `load_dataset("edos", "os")`
 
-`edos segment films/ --out turns.jsonl` finds the turns and nothing more; `edos label dialogues.jsonl --out labelled.jsonl` labels dialogues of yours.
+`edos segment films/ --out turns.jsonl` finds the turns and nothing more; `edos label dialogues.jsonl --out
+labelled.jsonl` labels dialogues of yours.
 
 Killed or stopped, the same command goes on where it was. `edos inspect edos` shows what came out.""",
 )
@@ -78,6 +79,6 @@ for command in (
     hydrate,
 ):
     app.command()(command)
-for command in (select, agreement, seed):
-    crowd.command()(command)
+for of_crowd in (select, agreement, seed):
+    crowd.command()(of_crowd)
 app.add_typer(crowd, name="crowd")

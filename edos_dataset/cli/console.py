@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 import typer
@@ -27,9 +27,11 @@ def leads() -> bool:
 @contextmanager
 def only_the_first_prints() -> Iterator[None]:
     """Send what other processes than the first write to standard output nowhere."""
-    with nullcontext() if leads() else open(os.devnull, "w", encoding="utf-8") as nowhere:
-        with redirect_stdout(nowhere) if nowhere else nullcontext():
-            yield
+    if leads():
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        yield
 
 
 def emit(result: object, as_json: bool, shown: Iterable[RenderableType]) -> None:
@@ -66,7 +68,7 @@ def load_call(*arguments: str) -> str:
 
 
 @contextmanager
-def status(first: str = "starting") -> Iterator[Callable[[str], object]]:
+def status(first: str = "starting") -> Iterator[Callable[[str], None]]:
     """Give the function that is told what is being done: it shows that at a terminal's foot, else line after line."""
     with Console(stderr=True, quiet=not leads()).status(first) as shown:
         yield shown.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)

@@ -66,9 +66,6 @@ def missing_lines(manifest: Mapping[str, Any], listed: Path) -> Iterator[str]:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in missing["reasons"].items())
         yield escape(f"missing: {reasons}; listed in {listed}")
         return
-    others = (
-        "" if all(identical) else "; in the others only the rows are, as another version of pyarrow writes other bytes"
-    )
-    yield (
-        f"{sum(identical)} of {len(identical)} files are byte for byte those of the run that the labels are from{others}"
-    )
+    same = f"{sum(identical)} of {len(identical)} files are byte for byte those of the run that the labels are from"
+    others = "in the others only the rows are, as another version of pyarrow writes other bytes"
+    yield same if all(identical) else f"{same}; {others}"
