@@ -52,8 +52,8 @@ def explained(
     except BrokenPipeError:  # whoever reads standard output has seen enough; typer ends quietly
         raise
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        told = escape(f"{error.strerror or error}:{where}. {kept}")
+        where = f": {error.filename}" if error.filename else ""
+        told = escape(f"{error.strerror or error}{where}. {kept}")
         code, message = FAILED, f"[bold red]error[/bold red] {told}"
     except KeyboardInterrupt:
         code, message = STOPPED, f"Stopped. {stopped}"
