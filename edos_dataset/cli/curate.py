@@ -7,7 +7,7 @@ import typer
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import MODELS, OF_RECIPE, AsJson, Language, MaxBad, Sources, Workers
+from edos_dataset.cli.options import MODELS, OF_RECIPE, AsJson, Engine, Language, MaxBad, Sources, Workers
 
 
 @explained()
@@ -38,6 +38,7 @@ def curate(
     labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
     language: Language = "en",
     workers: Workers = None,
+    engine: Engine = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")
@@ -56,7 +57,8 @@ def curate(
     from edos_dataset.cli.tables import estimate_lines, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.estimate import estimate
-    from edos_dataset.runs.engines.local import available_cores
+    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.manifest import bad_share
     from edos_dataset.sources.inventory import find_films
 
     pipeline = curating.pipeline_of(
@@ -70,7 +72,7 @@ def curate(
         settings=settings or [],
     )
     inventory = find_films(sources, language)
-    processes = workers or available_cores()
+    processes = workers or default_workers()
     if dry_run:
         guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
         emit(vars(guess), as_json, estimate_lines(guess, inventory.skipped))
@@ -81,10 +83,13 @@ def curate(
             out,
             pipeline,
             workers=processes,
+            engine=engine or default_engine(),
             limit=limit,
             language=language,
             keep_rejects=rejects,
             progress=progress,
         )
+    if manifest is None:  # another process tells
+        return
     emit(manifest, as_json, run_report(out, manifest))
-    check_bad(curating.bad_share(manifest), max_bad)
+    check_bad(bad_share(manifest), max_bad)

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from edos_dataset.cli.console import say
-from edos_dataset.runs.engines.local import WorkerDied
+from edos_dataset.runs.engines.base import WorkerDied
 
 FAILED, WRONG_USAGE, TOO_MANY, STOPPED = 1, 2, 3, 130
 """Exit codes beside 0 (done): the message says why; wrong usage; done, but too many files could not be read or too much

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import TOO_MANY, Ended, explained
-from edos_dataset.cli.options import AsJson, Workers
+from edos_dataset.cli.options import AsJson, Engine, Workers
 
 
 @explained()
@@ -32,6 +32,7 @@ def hydrate(
         typer.Option(help="Folder to write; one of an earlier hydration is brought up to date.", show_default=False),
     ],
     workers: Workers = None,
+    engine: Engine = None,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Share of missing dialogues above which the exit code is 3.")
     ] = 0.01,
@@ -45,10 +46,19 @@ def hydrate(
     from edos_dataset.cli.tables import run_report
     from edos_dataset.commands.hydrate import MISSING, missing_share
     from edos_dataset.commands.hydrate import hydrate as rebuild
-    from edos_dataset.runs.engines.local import available_cores
+    from edos_dataset.runs.engines.base import default_engine, default_workers
 
     with progress_bars() as progress:
-        manifest = rebuild(labels, sources, out, workers=workers or available_cores(), progress=progress)
+        manifest = rebuild(
+            labels,
+            sources,
+            out,
+            workers=workers or default_workers(),
+            engine=engine or default_engine(),
+            progress=progress,
+        )
+    if manifest is None:  # another process tells
+        return
     emit(manifest, as_json, run_report(out, manifest, missing_lines(manifest, out / MISSING)))
     if (share := missing_share(manifest)) > max_missing:
         raise Ended(

@@ -27,7 +27,8 @@ def inspect(
     labels.
     """
     from edos_dataset.cli.tables import dialogue_lines, run_report
-    from edos_dataset.publishing.inspection import random_dialogues, read_manifest
+    from edos_dataset.publishing.inspection import random_dialogues
+    from edos_dataset.runs.manifest import read_manifest
 
     manifest = read_manifest(run)
     drawn = random_dialogues(run, manifest, dialogues, config, Random(seed))

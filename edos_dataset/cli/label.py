@@ -1,6 +1,5 @@
 """`edos label`."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS
+from edos_dataset.cli.options import MODELS, Engine
 
 
 @explained()
@@ -28,6 +27,7 @@ def label(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")
     ] = None,
+    engine: Engine = None,
     top: Annotated[int, typer.Option(help="Most probable labels beside each turn, 1 to 41.")] = 3,
     batch_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
@@ -43,15 +43,21 @@ def label(
     from edos_dataset.commands.label import label as label_dialogues
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.stages import AnnotateDialogues
-    from edos_dataset.runs.engines.local import available_cores
+    from edos_dataset.runs.engines.base import default_engine, default_workers
 
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
-    launched = "WORLD_SIZE" in os.environ
-    # Of two processes on a GPU, one reads, tokenises and writes while the other computes.
-    processes = workers or ((1 if launched else available_cores()) if stage.device == "cpu" else 2)
     with progress_bars() as progress:
-        done = label_dialogues(source, out, stage, config=config, workers=processes, progress=progress)
-    if done:
-        again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
-        counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
-        say([escape(f"{counts} labelled by {stage.labeler.source}{again}")])
+        done = label_dialogues(
+            source,
+            out,
+            stage,
+            config=config,
+            workers=workers or default_workers(stage.device),
+            engine=engine or default_engine(),
+            progress=progress,
+        )
+    if done is None:  # another process tells
+        return
+    again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
+    counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
+    say([escape(f"{counts} labelled by {stage.labeler.source}{again}")])

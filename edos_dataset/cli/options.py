@@ -6,12 +6,28 @@ from typing import Annotated
 
 import typer
 
+from edos_dataset.runs.engines.base import check_engine, launched
+
 OF_RECIPE = "that of `edos recipe`"
 MODELS = "`weak`, `dialogue`, `fast`, `linear-weak`, `linear-dialogue`, a folder, or a Hub id"
 _ANSWERS = (
     "The EDOS authors' CSV, a result CSV of Amazon Mechanical Turk, or a CSV or JSON lines with `task`, "
     "`worker`, `label`."
 )
+
+
+def _known_engine(name: str | None) -> str | None:
+    """Return the name of an engine; another one is wrong usage, and one that knows nothing of a launcher under one."""
+    if name is None:
+        return None
+    try:
+        check_engine(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if launched() and name != "accelerate":
+        raise typer.BadParameter(f"with {name!r} each launched process would do all of the work; leave it out")
+    return name
+
 
 Sources = Annotated[
     list[Path], typer.Argument(help="Files, folders and zip archives of subtitles.", show_default=False)
@@ -26,6 +42,15 @@ AnswerColumns = Annotated[
 ]
 Language = Annotated[str, typer.Option(help="Language of the subtitles; files of another one are left out.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        callback=_known_engine,
+        help="Where the work is done: `local` processes, `accelerate` (those that `accelerate launch` started), or "
+        "`datasets` (`Dataset.map`). The same bytes come out.",
+        show_default="local, or accelerate where it launched this",
+    ),
+]
 MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 

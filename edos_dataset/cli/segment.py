@@ -7,7 +7,7 @@ import typer
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import OF_RECIPE, Language, MaxBad, Sources, Workers
+from edos_dataset.cli.options import OF_RECIPE, Engine, Language, MaxBad, Sources, Workers
 
 
 @explained(kept="No file was written", stopped="No file was written.")
@@ -32,6 +32,7 @@ def segment(
     ] = None,
     language: Language = "en",
     workers: Workers = None,
+    engine: Engine = None,
     max_bad: MaxBad = 0.2,
 ) -> None:
     """Find the turns and nothing more: write one JSON object a sentence.
@@ -41,21 +42,29 @@ def segment(
     for the first sentence of a document. Exit codes are those of `edos curate`.
     """
     from edos_dataset.cli.tables import quarantine_lines
-    from edos_dataset.commands.curate import bad_share
     from edos_dataset.commands.segment import segment as write_turns
-    from edos_dataset.runs.engines.local import available_cores
-    from edos_dataset.segmentation.turns.stage import SegmentTurns
+    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.manifest import bad_share
+    from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films
 
     target = None if str(out) == "-" else out
     given = {"scorer": scorer, "threshold": threshold}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    stage = SegmentTurns(language=language, **chosen)
+    stage = MarkTurns(language=language, **chosen)
     inventory = find_films(sources, language)
     with progress_bars() as progress:
         done = write_turns(
-            inventory, target, stage, language=language, workers=workers or available_cores(), progress=progress
+            inventory,
+            target,
+            stage,
+            language=language,
+            workers=workers or default_workers(),
+            engine=engine or default_engine(),
+            progress=progress,
         )
+    if done is None:  # another process tells
+        return
     summary = f"{done['sentences']:,} sentences in {done['turns']:,} turns of {done['documents']:,} documents"
     say([summary, *quarantine_lines(done, most=None)], stderr=target is None)
     check_bad(bad_share(done), max_bad)

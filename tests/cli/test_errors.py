@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from edos_dataset.cli.errors import TOO_MANY, WRONG_USAGE, Ended, check_bad, explained
-from edos_dataset.runs.engines.local import WorkerDied
+from edos_dataset.runs.engines.base import WorkerDied
 
 
 def run(error, *arguments, **texts):
