@@ -61,7 +61,9 @@ def test_two_processes_curate_and_one_tells(tmp_path):
     )
     assert two["configs"] == json.loads(one.stdout)["configs"]
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one" / "os").iterdir())
-    different = [name for name in files if (tmp_path / "two" / name).read_bytes() != (tmp_path / "one" / name).read_bytes()]
+    different = [
+        name for name in files if (tmp_path / "two" / name).read_bytes() != (tmp_path / "one" / name).read_bytes()
+    ]
     assert files and not different
 
 
