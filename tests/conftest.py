@@ -22,3 +22,12 @@ def hub(monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with LocalHub() as server:
         yield server
+
+
+@pytest.fixture
+def files():
+    """A server of files."""
+    from file_server import FileServer
+
+    with FileServer() as server:
+        yield server

@@ -1,4 +1,4 @@
-"""`edos download`: parses the command line, calls the package, prints."""
+"""`edos download`."""
 
 import os
 import sys
@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import RenderableType
+from rich.markup import escape
+
+from edos_dataset.cli.console import leads, say
+from edos_dataset.cli.errors import FAILED, WRONG_USAGE, Ended, explained
 
 if TYPE_CHECKING:
     from edos_dataset.downloads.fetching import FileProgress, Plan
 
-_NOT_ASKED = 2
 _SHOWN = 8  # files at most
 
 
+@explained()
 def download(
     name: Annotated[str | None, typer.Argument(help="What to fetch.", show_default="list what there is")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default="EDOS_DATA_DIR")] = None,
@@ -31,13 +36,12 @@ def download(
     `downloads.json` of the folder, by which later downloads are compared. Exit codes: 0 done, 1 failed (the message
     says why), 2 there is no terminal to ask at and no --yes.
     """
-    from edos_dataset.cli import console as show
     from edos_dataset.downloads.fetching import RECORDS
     from edos_dataset.downloads.fetching import download as fetch
     from edos_dataset.downloads.registry import find_source
 
     if name is None:
-        _list()
+        say(_list())
         return
     source = find_source(name)
     target = out or Path(os.environ.get("EDOS_DATA_DIR", ""))
@@ -45,11 +49,9 @@ def download(
         raise ValueError("no folder is given: name one as --out, or in the environment as EDOS_DATA_DIR")
 
     def agree(plan: "Plan") -> bool:
-        for line in plan_lines(plan):
-            typer.echo(line, err=True)
+        say(map(escape, plan_lines(plan)), stderr=True)
         if not yes and not _can_ask():
-            typer.echo("There is no terminal to ask at: give --yes to fetch it.", err=True)
-            raise typer.Exit(_NOT_ASKED)
+            raise Ended(WRONG_USAGE, "There is no terminal to ask at: give --yes to fetch it.")
         return yes or typer.confirm("Fetch it?", err=True)
 
     if len(source.files) > 1:
@@ -57,24 +59,12 @@ def download(
     with _progress() as progress:
         records = fetch(source, target, agree, changed=changed, progress=progress)
     if records is None:
-        typer.echo("Nothing was fetched.", err=True)
-        raise typer.Exit(1)
-    terminal = show.terminal()
+        raise Ended(FAILED, "Nothing was fetched.")
     shown = sorted(records.items())[:_SHOWN]
-    for path, record in shown:
-        terminal.print(
-            f"{target / path}: {record['sha256'][:12]}, checked by {record['checked']}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+    lines = [f"{target / path}: {record['sha256'][:12]}, checked by {record['checked']}" for path, record in shown]
     if len(records) > len(shown):
-        terminal.print(
-            f"and {len(records) - len(shown)} more, in {target / RECORDS}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        lines.append(f"and {len(records) - len(shown)} more, in {target / RECORDS}")
+    say(map(escape, lines))
 
 
 def _can_ask() -> bool:
@@ -103,10 +93,9 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
     )
 
 
-def _list() -> None:
+def _list() -> Iterator[RenderableType]:
     from rich.table import Table
 
-    from edos_dataset.cli import console as show
     from edos_dataset.downloads.registry import LANGUAGES, OTHERS, opensubtitles
 
     table = Table()
@@ -116,9 +105,8 @@ def _list() -> None:
     table.add_row("opensubtitles-LANGUAGE", english.title.replace(" en:", " a language:"), "1", english.licence)
     for source in OTHERS:
         table.add_row(source.name, source.title, str(len(source.files)), source.licence)
-    terminal = show.terminal()
-    terminal.print(table)
-    terminal.print(f"LANGUAGE is one of {' '.join(LANGUAGES)}", highlight=False, soft_wrap=True)
+    yield table
+    yield f"LANGUAGE is one of {' '.join(LANGUAGES)}"
 
 
 @contextmanager
@@ -140,7 +128,7 @@ def _progress() -> "Iterator[FileProgress]":
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, quiet=not leads()),
     )
     tasks: dict[str, TaskID] = {}
 

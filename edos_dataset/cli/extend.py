@@ -1,16 +1,22 @@
-"""`edos extend` and `edos audit`: parses the command line, calls the package, prints."""
+"""`edos extend`."""
 
-import json
-import re
-import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
+from rich.markup import escape
 
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+from edos_dataset.cli.console import emit, load_call, status
+from edos_dataset.cli.errors import explained
+from edos_dataset.cli.options import AsJson, parse_size
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
+@explained()
 def extend(
     seed: Annotated[Path, typer.Argument(help="A folder that `edos crowd seed` wrote.", show_default=False)],
     pool: Annotated[
@@ -57,7 +63,7 @@ def extend(
         str | None, typer.Option(help="Config of the pool's folders.", show_default="the default one")
     ] = None,
     memory: Annotated[str, typer.Option(help="Memory of a search: 500MB, 2GB.")] = "2GB",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make many labels of few: spread those of a seed to near dialogues, let a classifier label what it is sure of,
     spread these.
@@ -65,74 +71,69 @@ def extend(
     Only the training part grows; nothing near a dialogue of the validation or test part gets a label. The folder loads
     by `load_dataset(OUT, "extended")`; `audit.html` shows random and doubtful examples of every label of every step.
     """
-    from rich.console import Console
-
     from edos_dataset.augmentation.steps import override_steps, steps_of
-    from edos_dataset.cli import console as show
     from edos_dataset.commands.extend import extend as extending
     from edos_dataset.labeling.models.encoder import Encoder
     from edos_dataset.labeling.models.labelers import default_device
 
     steps = override_steps(steps_of(recipe, encoder), settings or [])
-    options: dict[str, Any] = {
-        "learner": learner,
-        "history": history,
-        "every_turn": every_turn,
-        "config": config,
-        "memory": parse_size(memory),
-    }
+    memory_bytes = parse_size(memory)
     chosen = Encoder(encoder, device or default_device())
-    with Console(stderr=True).status("starting") as status:
-        say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
-        counts = extending(seed, pool, out, steps, encoder=chosen, say=say, **options)
-    if as_json:
-        typer.echo(json.dumps(counts, indent=1, ensure_ascii=False))
-        return
-    terminal = show.terminal()
-    terminal.print(show.extension_table(counts))
-    terminal.print(
-        f'from datasets import load_dataset; ds = load_dataset("{out.as_posix()}", "extended")',
-        style="green",
-        soft_wrap=True,
-        markup=False,
-    )
-    terminal.print(f"read some with your own eyes: {out / 'audit.html'}", soft_wrap=True, highlight=False)
-
-
-def audit(
-    source: Annotated[
-        Path,
-        typer.Argument(help="A folder of `edos extend`, or the judgements that its page gave.", show_default=False),
-    ],
-    per_label: Annotated[
-        int, typer.Option(min=1, help="Random, and as many doubtful, examples of each label and step.")
-    ] = 5,
-    random_seed: Annotated[int, typer.Option("--seed", help="Seed of the drawing.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Write the page of labels to read anew, or tell the error rates that reading it showed, with 95 % intervals."""
-    from edos_dataset.augmentation.audit import judged, write_audit
-    from edos_dataset.cli import console as show
-
-    if source.is_dir():
-        write_audit(source, source / "audit.html", per_label, random_seed)
-        typer.echo(
-            f"{source / 'audit.html'}: judge the random examples, download the judgements, and give that file to `edos "
-            "audit`"
+    with status() as tell:
+        counts = extending(
+            seed,
+            pool,
+            out,
+            steps,
+            encoder=chosen,
+            learner=learner,
+            history=history,
+            every_turn=every_turn,
+            config=config,
+            memory=memory_bytes,
+            say=tell,
         )
-    elif as_json:
-        typer.echo(json.dumps(judged(source), indent=1))
-    else:
-        show.terminal().print(show.judgement_table(judged(source)))
+    emit(counts, as_json, extension_report(out, counts))
 
 
-def parse_size(text: str) -> int:
-    """Return a size such as "2GB", "500 MB" or "1073741824" in bytes; units are powers of 1,024.
+def extension_report(out: Path, counts: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Yield what an extension did, how to load it, and where to read some of it."""
+    yield extension_table(counts)
+    yield load_call(out.as_posix(), "extended")
+    yield escape(f"read some with your own eyes: {out / 'audit.html'}")
 
-    Raises:
-        ValueError: it is none.
+
+def extension_table(counts: Mapping[str, Any]) -> "Table":
+    """Return the table of the steps of `edos extend`: what each labelled, beside the papers, why others got none, and
+    what was measured on the way.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if match is None:
-        raise ValueError(f"{text!r} is no size: give a number of bytes, or 500MB, 2GB")
-    return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))
+    from rich.table import Table
+
+    sizes = ", ".join(f"{split} {rows:,}" for split, rows in counts["seed"].items())
+    table = Table(
+        title=f"seed: {sizes}; pool: {counts['pool']['candidates']:,} turns; training part now {counts['rows']:,}",
+        title_justify="left",
+    )
+    for name in ("step", "method"):
+        table.add_column(name)
+    for name in ("read", "new labels", "papers"):
+        table.add_column(name, justify="right")
+    table.add_column("rejected")
+    table.add_column("check")
+    for step in counts["steps"]:
+        rejected = ", ".join(
+            f"{reason} {count:,}" for reason, count in sorted(step["rejected"].items(), key=lambda item: -item[1])
+        )
+        if "among_seeds" in step:
+            near, same = step["among_seeds"]["near"], step["among_seeds"]["same"]
+            check = (
+                f"{same:,} of {near:,} near dialogues of the seed have the same label ({same / near:.0%})"
+                if near
+                else "no dialogue of the seed is near another"
+            )
+        else:
+            check = f"cross-entropy on validation {step['validation_cross_entropy'][-1]:.3f}"
+        number = str(step["step"]) + (f", round {step['round']}" if step["round"] > 1 else "")
+        papers = f"{step['papers']:,}" if step.get("papers") else ""
+        table.add_row(number, step["method"], f"{step['read']:,}", f"{step['labelled']:,}", papers, rejected, check)
+    return table

@@ -1,23 +1,28 @@
-"""`edos publish`: parses the command line, calls the package, prints."""
+"""`edos publish`."""
 
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+
+from edos_dataset.cli.console import emit, say, status
+from edos_dataset.cli.errors import explained
+from edos_dataset.cli.options import AsJson
 
 if TYPE_CHECKING:
     from edos_dataset.hub.publish import Plan
     from edos_dataset.hub.versions import Version
 
-_TEXT_IS_PUBLIC = """\
-the text of subtitles goes into a repository that everybody may read, unless it is private already; --private makes a new one private, `edos labels-only` \
-leaves the text out"""
+_TEXT_IS_PUBLIC = (
+    "the text of subtitles goes into a repository that everybody may read, unless it is private already; --private "
+    "makes a new one private, `edos labels-only` leaves the text out"
+)
 
 
+@explained()
 def publish(
     folders: Annotated[
         list[Path],
@@ -45,7 +50,7 @@ def publish(
     branch: Annotated[
         str, typer.Option(help="Branch that gets the commit; made from the previous version if it is not there.")
     ] = "main",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Publish a data set, a model or a Space as a version on the Hub: one commit, verified by hash, then the tag.
 
@@ -55,9 +60,6 @@ def publish(
     a smaller step than the data ask for is refused. An existing tag is never moved. Stopped or cut off, the same
     command goes on; the branch is as it was until all is there.
     """
-    from rich.console import Console
-
-    from edos_dataset.cli import console as show
     from edos_dataset.hub.composition import reading
     from edos_dataset.hub.contents import CARD
     from edos_dataset.hub.publish import publish as publishing
@@ -66,26 +68,16 @@ def publish(
     from edos_dataset.publishing.single import TEXT_LICENCE
 
     chosen = Version.parse(version)
-    with Console(stderr=True).status("reading the folder") as status, reading(folders) as release:
-        say = status.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
+    with status("reading the folder") as tell, reading(folders) as release:
         if not private and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
-            show.terminal(stderr=True).print(
-                f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}", soft_wrap=True, highlight=False
-            )
+            say([f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}"], stderr=True)
         remote = Remote(repo, token, kind=release.kind)
-        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=say)
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}, indent=1, ensure_ascii=False
-            )
-        )
-        return
-    terminal = show.terminal()
-    for line in _lines(plan, chosen, remote.url, commit):
-        terminal.print(line, highlight=False, markup=False, soft_wrap=True)
+        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=tell)
+    result = {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}
+    lines = [escape(line) for line in _lines(plan, chosen, remote.url, commit)]
     if commit is not None and plan.published is None and release.kind != "space":
-        terminal.print(_use(release.kind, repo, chosen), style="green", soft_wrap=True, markup=False)
+        lines.append(f"[green]{escape(_use(release.kind, repo, chosen))}[/green]")
+    emit(result, as_json, lines)
 
 
 def _report(plan: "Plan") -> dict[str, Any]:
@@ -101,51 +93,42 @@ def _report(plan: "Plan") -> dict[str, Any]:
 
 
 def _lines(plan: "Plan", version: "Version", url: str, commit: str | None) -> Iterator[str]:
+    """Yield what a person sees of a plan that was carried out; `commit` is None after a dry run."""
     if plan.published:
         yield f"{version.tag} is already published with this content: {url} at {plan.published}"
         return
-    yield from (f"{plan.release.files[path].size:>15,} {path}" for path in plan.uploads)
+    files = plan.release.files
+    yield from (f"{files[path].size:>15,} {path}" for path in plan.uploads)
     yield from (f"{'delete':>15} {path}" for path in plan.deletions)
-    yield _summary(plan, version)
+    size = sum(files[path].size for path in plan.uploads)
+    yield f"{len(plan.uploads)} of {len(files)} files to upload, {size:,} bytes; {len(plan.deletions)} to delete"
+    yield from _steps(plan, version)
     yield "nothing was changed (--dry-run)" if commit is None else f"{url} has {version.tag} at {commit}"
 
 
+def _steps(plan: "Plan", version: "Version") -> Iterator[str]:
+    """Yield how a version differs from the one before."""
+    from edos_dataset.hub.versions import needed
+
+    if plan.release.kind != "dataset":
+        after = f"after {plan.previous}" if plan.previous else "the first version"
+        yield f"{version} of a {plan.release.kind}, {after}"
+    elif plan.previous is None:
+        sizes = ", ".join(f"{change.config} {change.after:,}" for change in plan.changes)
+        yield f"{version}, the first version: {sizes} dialogues"
+    else:
+        yield f"{version} after {plan.previous}; the data ask for a {needed(plan.changes)} step at least:"
+        for change in plan.changes:
+            yield (
+                f"  {change.config}: {change.after:,} dialogues, {change.added:,} added, {change.removed:,} removed, "
+                f"labels changed in {change.labels:,}, texts in {change.texts:,}, {change.moved:,} in another split"
+                f"{''.join('; ' + sentence for sentence in change.schema)}"
+            )
+
+
 def _use(kind: str, repo: str, version: "Version") -> str:
+    """Return the line of Python that loads a published data set or model."""
     if kind == "dataset":
         return f'from datasets import load_dataset; ds = load_dataset("{repo}", revision="{version.tag}")'
     call = f'pipeline("text-classification", model="{repo}", revision="{version.tag}", trust_remote_code=True)'
     return f"from transformers import pipeline; classify = {call}"
-
-
-def _summary(plan: "Plan", version: "Version") -> str:
-    from edos_dataset.hub.versions import needed
-
-    files = plan.release.files
-    size = sum(files[path].size for path in plan.uploads)
-    lines = [f"{len(plan.uploads)} of {len(files)} files to upload, {size:,} bytes; {len(plan.deletions)} to delete"]
-    if plan.release.kind != "dataset":
-        return "\n".join(
-            [
-                *lines,
-                f"{version} of a {plan.release.kind}, "
-                f"{f'after {plan.previous}' if plan.previous else 'the first version'}",
-            ]
-        )
-    if plan.previous is None:
-        lines += [
-            f"{version}, the first version: "
-            + ", ".join(f"{change.config} {change.after:,}" for change in plan.changes)
-            + " dialogues"
-        ]
-        return "\n".join(lines)
-    lines.append(f"{version} after {plan.previous}; the data ask for a {needed(plan.changes)} step at least:")
-    for change in plan.changes:
-        told = (
-            f"{change.after:,} dialogues, {change.added:,} added, {change.removed:,} removed, labels changed in "
-            f"{change.labels:,}, texts in {change.texts:,}"
-        )
-        lines.append(
-            f"  {change.config}: {told}, {change.moved:,} in another "
-            f"split{''.join('; ' + sentence for sentence in change.schema)}"
-        )
-    return "\n".join(lines)

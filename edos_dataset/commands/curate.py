@@ -2,6 +2,7 @@
 carries it out.
 """
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
-from edos_dataset.runs.recipes import Item, dump_recipe
+from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.dialogues import SegmentDialogues
@@ -79,6 +80,40 @@ KNOWN: dict[str, type[Stage] | type[CorpusStep]] = {
     type(item).name: type(item) for item in [*subtitles_to_edos(), EncodeTurns()] if not isinstance(item, Output)
 }
 """The stages that a recipe may name."""
+
+
+def pipeline_of(
+    recipe: Path | None = None,
+    *,
+    labels: bool = True,
+    weak_model: str | None = None,
+    model: str | None = None,
+    top: int | None = None,
+    by: str | None = None,
+    language: str = "en",
+    settings: Sequence[str] = (),
+) -> list[Item]:
+    """Return the pipeline of a recipe, or the built-in one, with what else is given in place of its parameters.
+
+    Args:
+        recipe: a YAML file; None is the built-in pipeline.
+        labels: whether the built-in one labels.
+        weak_model: "label.model"; the built-in pipeline has the stage "encode" where that needs it.
+        model: "annotate.model".
+        top: "select.top".
+        by: "select.by".
+        language: "read.language".
+        settings: others, as `override` takes them.
+
+    Raises:
+        RecipeError: the recipe, or a parameter, is wrong.
+    """
+    models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
+    built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
+    named = {"select.top": top, "select.by": by, "label.model": weak_model, "annotate.model": model}
+    chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
+    pipeline = load_recipe(recipe, KNOWN) if recipe else built_in
+    return override(pipeline, [f"read.language={language}", *chosen, *settings])
 
 
 def curate(

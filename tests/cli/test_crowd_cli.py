@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from test_readability import dialogues, write_run
 from typer.testing import CliRunner
 
 from crowd_tables import EDOS
 from edos_dataset.cli.app import app
+from readability_runs import dialogues, write_run
 
 ROWS = (
     '1,a,10,"Oh no !",Sad,Sad,Sad,greeting (Other)\n2,b,11,Yes .,-,Sad,Angry,Joyful\n3,c,12,Go '

@@ -98,7 +98,7 @@ app(["download", "talk", "--out", {str(tmp_path)!r}, "--yes"])
     )
     assert done.returncode == 1
     assert (
-        "error File too large:" in done.stderr
+        "error File too large" in done.stderr
         and "give the same command again" in done.stderr
         and "Traceback" not in done.stderr
     )

@@ -3,39 +3,11 @@
 import json
 import math
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.crowd.readability import Readability, select_tasks, token_frequencies
-from edos_dataset.labels import LABEL_IDS
 from edos_dataset.runs.folder import FolderError
-from edos_dataset.schema import published
-
-SAD, ANGRY = LABEL_IDS["sad"], LABEL_IDS["angry"]
-
-
-def write_run(folder, dialogues, reverse=False):
-    """Write a run of dialogues, id → list of (text, label, confidence), over two splits."""
-    for config in ("os", "edos_initial"):
-        rows = []
-        for dialogue_id, turns in dialogues.items():
-            record = {"dialogue_id": dialogue_id, "document_id": "f", "language": "en", "source": None, "turns": []}
-            for text, label, confidence in turns:
-                turn = {"text": text, "start": None, "end": None, "sentence_ids": []}
-                if config != "os":
-                    top = [{"label": (label + step) % 41, "probability": confidence / (step + 1)} for step in range(3)]
-                    turn |= {"label": label, "confidence": confidence, "top": top, "label_source": "toy"}
-                record["turns"].append(turn)
-            rows.append(record)
-        rows = rows[::-1] if reverse else rows
-        (folder / config).mkdir(parents=True)
-        for split, part in (("train", rows[::2]), ("test", rows[1::2])):
-            pq.write_table(
-                pa.Table.from_pylist(part, published(config)), folder / config / f"{split}-00000-of-00001.parquet"
-            )
-    (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}, "edos_initial": {}}}))
-    return folder
+from readability_runs import ANGRY, SAD, dialogues, write_run
 
 
 def test_frequencies_are_shares_of_all_tokens(tmp_path):
@@ -60,16 +32,6 @@ def test_what_the_paper_wants_of_the_score():
     assert readability.score(["You know him well"])[2] > readability.score(["Thou gnarly quixotic fjord"])[2]
     repeated, plain = readability.score(["you you you you"]), readability.score(["you know him well"])
     assert repeated[0] > plain[0] and repeated[2] < plain[2]
-
-
-def dialogues():
-    return {
-        "a#1": [("You know it.", SAD, 0.95), ("You know him well.", SAD, 0.91), ("Perhaps.", ANGRY, 0.89)],
-        "b#1": [("You!", ANGRY, 0.99)],
-        "c#1": [("you", ANGRY, 0.9)],
-        "d#1": [("Zounds, gadzooks, zounds!", ANGRY, 1.0)],
-        "e#1": [("You know what you know.", SAD, 0.2)],
-    }
 
 
 def test_turns_above_the_confidence_come_with_their_history_once_a_dialogue_and_text(tmp_path):

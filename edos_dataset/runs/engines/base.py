@@ -71,7 +71,7 @@ def engine_of(name: str, workers: int = 1, device: str = "cpu") -> Engine:
     Raises:
         ValueError: there is no such engine, or fewer than one worker.
     """
-    if name == "local":
+    if check_engine(name) == "local":
         from edos_dataset.runs.engines.local import LocalEngine
 
         return LocalEngine(workers)
@@ -79,18 +79,42 @@ def engine_of(name: str, workers: int = 1, device: str = "cpu") -> Engine:
         from edos_dataset.runs.engines.accelerate import AccelerateEngine
 
         return AccelerateEngine(workers, device)
-    if name == "datasets":
-        from edos_dataset.runs.engines.datasets import DatasetsEngine
+    from edos_dataset.runs.engines.datasets import DatasetsEngine
 
-        return DatasetsEngine(workers)
-    close = get_close_matches(name, ENGINES, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ENGINES)}"
-    raise ValueError(f"unknown engine {name!r}; {hint}")
+    return DatasetsEngine(workers)
+
+
+def check_engine(name: str) -> str:
+    """Return the name of an engine.
+
+    Raises:
+        ValueError: there is no such engine; the message gives the nearest.
+    """
+    if name not in ENGINES:
+        close = get_close_matches(name, ENGINES, n=1, cutoff=0.4)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ENGINES)}"
+        raise ValueError(f"unknown engine {name!r}; {hint}")
+    return name
+
+
+def launched() -> bool:
+    """Return whether a launcher (`accelerate launch`, torchrun) started this process and others."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def default_engine() -> str:
     """Return the engine to take where none is named: `accelerate` in a process that a launcher started."""
-    return "accelerate" if int(os.environ.get("WORLD_SIZE", "1")) > 1 else "local"
+    return "accelerate" if launched() else "local"
+
+
+def default_workers(device: str = "cpu") -> int:
+    """Return the processes to take where no number is given: one a core, but one in a process that a launcher started.
+
+    For a GPU two: of these, one reads, tokenises and writes while the other computes.
+    """
+    if device != "cpu":
+        return 2
+    return 1 if launched() else available_cores()
 
 
 def check_workers(workers: int) -> int:

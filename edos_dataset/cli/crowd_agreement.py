@@ -1,19 +1,50 @@
-"""What `edos crowd` prints for a person."""
+"""`edos crowd agreement`."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 
-from edos_dataset.crowd.agreement import MEASURES
-from edos_dataset.labels import LABELS
+from edos_dataset.cli.console import emit
+from edos_dataset.cli.errors import explained
+from edos_dataset.cli.options import AnswerColumns, Answers, AsJson
 
 
-def agreement_tables(report: Mapping[str, Any], most: int = 15) -> Iterator[Table | str]:
+@explained()
+def agreement(
+    source: Answers,
+    as_json: AsJson = False,
+    outside: Annotated[
+        str,
+        typer.Option(help="An answer that is none of the 41: `own` label, one `other` label for all, or `missing`."),
+    ] = "own",
+    columns: AnswerColumns = None,
+    random_seed: Annotated[int, typer.Option("--seed", help="Seed of the intervals.")] = 0,
+) -> None:
+    """Measure how far people agree: raw agreement, Fleiss' kappa, Krippendorff's alpha, with 95 % intervals, and for
+    each label.
+
+    Rows agree where one label has the most answers, alone, and at least two.
+    """
+    from edos_dataset.crowd.agreement import measure
+    from edos_dataset.crowd.answers import MTurkColumns, read_answers
+
+    chosen: Any = outside
+    report = measure(read_answers(source, MTurkColumns().override(columns or [])), chosen, seed=random_seed)
+    emit(report, as_json, agreement_tables(report))
+
+
+def agreement_tables(report: Mapping[str, Any], most: int = 15) -> Iterator[RenderableType]:
     """Yield the report of `agreement.measure`: the measures, the labels, and the answers outside the 41, `most` of
     them.
     """
+    from rich.table import Table
+
+    from edos_dataset.crowd.agreement import MEASURES
+    from edos_dataset.labels import LABELS
+
     yield f"{report['rows']:,} tasks, {report['answers']:,} answers, {report['agreed']:,} tasks agreed on"
     table = Table("measure", "value", "95 % interval")
     for name in MEASURES:
@@ -54,21 +85,6 @@ def agreement_tables(report: Mapping[str, Any], most: int = 15) -> Iterator[Tabl
         )
     if report["left_out"]:
         yield "left out: " + ", ".join(f"{reason} {count:,}" for reason, count in report["left_out"].items())
-
-
-def selection_table(counts: Mapping[str, int], per_label: int) -> Table:
-    """Return how many dialogues were found for each label, and which labels fall short."""
-    table = Table(
-        "label",
-        "dialogues",
-        "",
-        title=f"{sum(counts.values()):,} dialogues, {per_label:,} a label wanted",
-        title_justify="left",
-    )
-    for name in LABELS:
-        short = per_label - counts.get(name, 0)
-        table.add_row(name, f"{counts.get(name, 0):,}", f"[yellow]{short:,} short[/yellow]" if short else "")
-    return table
 
 
 def _figure(value: float | None) -> str:

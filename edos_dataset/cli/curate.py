@@ -1,0 +1,95 @@
+"""`edos curate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edos_dataset.cli.console import emit, progress_bars
+from edos_dataset.cli.errors import check_bad, explained
+from edos_dataset.cli.options import MODELS, OF_RECIPE, AsJson, Engine, Language, MaxBad, Sources, Workers
+
+
+@explained()
+def curate(
+    sources: Sources,
+    out: Annotated[
+        Path, typer.Option(help="Folder to write; one of an earlier run is brought up to date.", show_default=False)
+    ],
+    recipe: Annotated[
+        Path | None,
+        typer.Option(help="YAML list of stages, as `edos recipe` prints it.", show_default="the built-in one"),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a parameter: `dialogues.gap=4.0`. May be repeated.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Dialogues to select for edos_initial and edos.", show_default="1,000,000")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Select by `emotionality` or `confidence`.", show_default="emotionality")
+    ] = None,
+    weak_model: Annotated[
+        str | None, typer.Option(help=f"What labels single turns: {MODELS}.", show_default=OF_RECIPE)
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="What labels turns with their history; likewise.", show_default=OF_RECIPE)
+    ] = None,
+    labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
+    language: Language = "en",
+    workers: Workers = None,
+    engine: Engine = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
+    rejects: Annotated[
+        bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")
+    ] = False,
+    max_bad: MaxBad = 0.2,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the files and estimate time and disk; write nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a dataset out of subtitles.
+
+    Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read,
+    130 stopped.
+    """
+    from edos_dataset.cli.tables import estimate_lines, run_report
+    from edos_dataset.commands import curate as curating
+    from edos_dataset.commands.estimate import estimate
+    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.manifest import bad_share
+    from edos_dataset.sources.inventory import find_films
+
+    pipeline = curating.pipeline_of(
+        recipe,
+        labels=labels,
+        weak_model=weak_model,
+        model=model,
+        top=top,
+        by=by,
+        language=language,
+        settings=settings or [],
+    )
+    inventory = find_films(sources, language)
+    processes = workers or default_workers()
+    if dry_run:
+        guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
+        emit(vars(guess), as_json, estimate_lines(guess, inventory.skipped))
+        return
+    with progress_bars() as progress:
+        manifest = curating.curate(
+            inventory,
+            out,
+            pipeline,
+            workers=processes,
+            engine=engine or default_engine(),
+            limit=limit,
+            language=language,
+            keep_rejects=rejects,
+            progress=progress,
+        )
+    if manifest is None:  # another process tells
+        return
+    emit(manifest, as_json, run_report(out, manifest))
+    check_bad(bad_share(manifest), max_bad)

@@ -1,0 +1,72 @@
+"""How a command ends: the exit codes, and errors that a user can mend as one message without a traceback."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.markup import escape
+
+from edos_dataset.cli.console import say
+from edos_dataset.runs.engines.base import WorkerDied
+
+FAILED, WRONG_USAGE, TOO_MANY, STOPPED = 1, 2, 3, 130
+"""Exit codes beside 0 (done): the message says why; wrong usage; done, but too many files could not be read or too much
+is missing; stopped with Ctrl-C.
+"""
+
+
+class Ended(Exception):
+    """A command ends before its time, or well but not well enough.
+
+    Args:
+        code: the exit code.
+        message: what to tell the user on standard error, as rich markup.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        """Keep the code."""
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def explained(
+    kept: str = "What is finished is kept; mend this and give the same command again",
+    stopped: str = "The same command goes on where it was.",
+) -> Iterator[None]:
+    """Decorate a command: the errors that a user can mend become one message on standard error and an exit code.
+
+    Args:
+        kept: what is left when a file could not be written, and what to do.
+        stopped: what is left when the user stopped.
+
+    Raises:
+        typer.Exit: with the exit code.
+    """
+    try:
+        yield
+    except Ended as end:
+        code, message = end.code, str(end)
+    except (ValueError, ImportError, WorkerDied) as error:
+        code, message = FAILED, f"[bold red]error[/bold red] {escape(str(error))}"
+    except BrokenPipeError:  # whoever reads standard output has seen enough; typer ends quietly
+        raise
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        told = escape(f"{error.strerror or error}{where}. {kept}")
+        code, message = FAILED, f"[bold red]error[/bold red] {told}"
+    except KeyboardInterrupt:
+        code, message = STOPPED, f"Stopped. {stopped}"
+    else:
+        return
+    say([message], stderr=True)
+    raise typer.Exit(code) from None
+
+
+def check_bad(share: float, most: float) -> None:
+    """End with `TOO_MANY` if more than the share `most` of the files could not be read."""
+    if share > most:
+        raise Ended(
+            TOO_MANY,
+            f"[bold red]{share:.0%} of the files could not be read[/bold red] (more than {most:.0%}, --max-bad)",
+        )

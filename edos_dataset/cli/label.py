@@ -1,0 +1,63 @@
+"""`edos label`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from edos_dataset.cli.console import progress_bars, say
+from edos_dataset.cli.errors import explained
+from edos_dataset.cli.options import MODELS, Engine
+
+
+@explained()
+def label(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help='JSON lines `{"dialogue_id", "turns": [text, ...]}`, or a folder of `edos curate`.', show_default=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="File of JSON lines, or folder, to write.", show_default=False)],
+    model: Annotated[str, typer.Option(help=f"What labels: {MODELS}.")] = "dialogue",
+    device: Annotated[
+        str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")
+    ] = None,
+    engine: Engine = None,
+    top: Annotated[int, typer.Option(help="Most probable labels beside each turn, 1 to 41.")] = 3,
+    batch_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
+    ] = None,
+    config: Annotated[str | None, typer.Option(help="Config of the folder.", show_default="the default one")] = None,
+) -> None:
+    """Label every turn of dialogues, with its history.
+
+    JSON lines become lines `{"dialogue_id", "turns": [{"text", "label", "confidence", "top": [{"label",
+    "probability"}]}]}` in the same order; a folder becomes one with the same dialogues, newly labelled. Many GPUs or
+    hosts: `accelerate launch -m edos_dataset label`, with the same arguments.
+    """
+    from edos_dataset.commands.label import label as label_dialogues
+    from edos_dataset.labeling.models.labelers import default_device
+    from edos_dataset.labeling.stages import AnnotateDialogues
+    from edos_dataset.runs.engines.base import default_engine, default_workers
+
+    stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
+    with progress_bars() as progress:
+        done = label_dialogues(
+            source,
+            out,
+            stage,
+            config=config,
+            workers=workers or default_workers(stage.device),
+            engine=engine or default_engine(),
+            progress=progress,
+        )
+    if done is None:  # another process tells
+        return
+    again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
+    counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
+    say([escape(f"{counts} labelled by {stage.labeler.source}{again}")])

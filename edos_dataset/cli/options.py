@@ -1,0 +1,69 @@
+"""Arguments and options that several commands have."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edos_dataset.runs.engines.base import check_engine, launched
+
+OF_RECIPE = "that of `edos recipe`"
+MODELS = "`weak`, `dialogue`, `fast`, `linear-weak`, `linear-dialogue`, a folder, or a Hub id"
+_ANSWERS = (
+    "The EDOS authors' CSV, a result CSV of Amazon Mechanical Turk, or a CSV or JSON lines with `task`, "
+    "`worker`, `label`."
+)
+
+
+def _known_engine(name: str | None) -> str | None:
+    """Return the name of an engine; another one is wrong usage, and one that knows nothing of a launcher under one."""
+    if name is None:
+        return None
+    try:
+        check_engine(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if launched() and name != "accelerate":
+        raise typer.BadParameter(f"with {name!r} each launched process would do all of the work; leave it out")
+    return name
+
+
+Sources = Annotated[
+    list[Path], typer.Argument(help="Files, folders and zip archives of subtitles.", show_default=False)
+]
+Answers = Annotated[Path, typer.Argument(help=_ANSWERS, show_default=False)]
+AnswerColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        help="Column of a Mechanical Turk file: `answer=Answer.emotion{n}`; also `typed`, `task`, `dialogue`.",
+    ),
+]
+Language = Annotated[str, typer.Option(help="Language of the subtitles; files of another one are left out.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        callback=_known_engine,
+        help="Where the work is done: `local` processes, `accelerate` (those that `accelerate launch` started), or "
+        "`datasets` (`Dataset.map`). The same bytes come out.",
+        show_default="local, or accelerate where it launched this",
+    ),
+]
+MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def parse_size(text: str) -> int:
+    """Return a size such as "2GB", "500 MB" or "1073741824" in bytes; units are powers of 1,024.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"{text!r} is no size: give a number of bytes, or 500MB, 2GB")
+    return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))

@@ -1,0 +1,22 @@
+"""`edos sample`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edos_dataset.cli.errors import explained
+
+
+@explained()
+def sample(folder: Annotated[Path, typer.Argument(help="Folder to write.", show_default=False)]) -> None:
+    """Copy the packaged sample, invented short films in every format with every kind of defect, to a folder, to try
+    `edos curate` on.
+    """
+    from importlib.resources import as_file, files
+    from shutil import copytree
+
+    with as_file(files("edos_dataset") / "sample" / "films") as films:
+        copytree(films, folder, dirs_exist_ok=True)
+    number = sum(path.is_file() for path in folder.rglob("*"))
+    typer.echo(f"{number} files in {folder}; next: edos curate {folder} --out edos")

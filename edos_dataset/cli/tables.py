@@ -1,0 +1,111 @@
+"""What a person sees of a run: its stages, its configs, a few dialogues, and an estimate of one."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.filesize import decimal
+from rich.markup import escape
+from rich.table import Table
+
+from edos_dataset.cli.console import load_call
+from edos_dataset.commands.estimate import Estimate
+from edos_dataset.labels import EMOTIONS, LABELS
+from edos_dataset.schema import CONFIGS
+
+
+def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()) -> Iterator[RenderableType]:
+    """Yield what a run did: its stages, its configs, files that could not be read, `notes`, and how to load it."""
+    yield stage_table(manifest)
+    yield config_table(manifest)
+    yield from quarantine_lines(manifest)
+    yield from notes
+    yield load_line(out, manifest)
+
+
+def stage_table(manifest: Mapping[str, Any]) -> Table:
+    """Return the table of stages: what each read, kept and rejected, by reason, and how fast one worker was."""
+    table = Table(
+        title=f"{manifest['input']['films']:,} films, {manifest['input']['files']:,} files", title_justify="left"
+    )
+    table.add_column("stage")
+    table.add_column("counts")
+    for name in ("read", "kept"):
+        table.add_column(name, justify="right")
+    table.add_column("rejected")
+    table.add_column("per second", justify="right")
+    for stage in manifest["stages"]:
+        reasons = sorted(stage["rejected"].items(), key=lambda item: -item[1])
+        rejected = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
+        rate = f"{stage['per_second']:,.0f}" if stage["per_second"] else ""
+        table.add_row(stage["stage"], stage["unit"], f"{stage['read']:,}", f"{stage['kept']:,}", rejected, rate)
+    return table
+
+
+def config_table(manifest: Mapping[str, Any]) -> Table:
+    """Return the table of configs: dialogues, splits, turns, means, size."""
+    table = Table()
+    table.add_column("config")
+    for name in ("dialogues", "train / validation / test", "turns", "turns a dialogue", "tokens a turn", "size"):
+        table.add_column(name, justify="right")
+    for config, row in manifest["configs"].items():
+        splits = " / ".join(f"{count:,}" for count in row["splits"].values())
+        means = (f"{row['turns_per_dialogue']:.2f}", f"{row['tokens_per_turn']:.2f}")
+        table.add_row(config, f"{row['dialogues']:,}", splits, f"{row['turns']:,}", *means, decimal(row["bytes"]))
+    return table
+
+
+def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield dialogues as lines of rich markup: each turn after its label and confidence."""
+    for dialogue in dialogues:
+        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]"
+        for turn in dialogue["turns"]:
+            if "label" in turn:
+                name = LABELS[turn["label"]]
+                colour = "magenta" if name in EMOTIONS else "cyan"
+                yield f"  [{colour}]{name:>13}[/{colour}] [dim]{turn['confidence']:.2f}[/dim]  {escape(turn['text'])}"
+            else:
+                yield f"  - {escape(turn['text'])}"
+        yield ""
+
+
+def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iterator[str]:
+    """Yield one line for each file that could not be read, `most` at the most (None: all), after a heading; nothing if
+    all could be.
+    """
+    notes = manifest["quarantined"]
+    if notes:
+        yield "could not be read:"
+    for note in notes[:most]:
+        yield f"  [yellow]{note['reason']}[/yellow] {escape(note['detail'])}"
+    if most is not None and len(notes) > most:
+        yield f"  and {len(notes) - most} more, in manifest.json"
+
+
+def estimate_lines(estimate: Estimate, skipped: Sequence[tuple[str, str]], most: int = 10) -> Iterator[str]:
+    """Yield what a dry run found out, and what is not going to be read, `most` things at the most."""
+    yield f"{estimate.films:,} films in {estimate.files:,} files, {decimal(estimate.bytes)}"
+    yield (
+        f"about {estimate.sentences:,} sentences, {estimate.dialogues:,} dialogues and {estimate.turns:,} turns, "
+        f"judged by {estimate.sampled} films"
+    )
+    minutes, seconds = divmod(round(estimate.seconds), 60)
+    yield f"about {minutes} min {seconds} s and {decimal(estimate.disk)} of disk"
+    for path, reason in skipped[:most]:
+        yield escape(f"  not read: {path} ({reason})")
+    if len(skipped) > most:
+        yield f"  and {len(skipped) - most} more"
+
+
+def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
+    """Return the line of Python that loads the default config, the first that has dialogues, as rich markup."""
+    default = next((config for config in CONFIGS if manifest["configs"].get(config, {}).get("dialogues")), None)
+    if default is None:
+        return (
+            "[yellow]no dialogues came out, so there is nothing to load[/yellow]; the table above says where they "
+            "were rejected"
+        )
+    # A bare name could be that of a data set on the Hub.
+    path = out.as_posix()
+    return f"{load_call(f'./{path}' if '/' not in path and path != 'edos' else path)}  # config {default}"

@@ -1,0 +1,48 @@
+"""The whole of the command line: its commands, and how soon it is there."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from edos_dataset.cli.app import app, crowd
+from edos_dataset.version import __version__
+
+COMMANDS = [command.callback for command in [*app.registered_commands, *crowd.registered_commands]]
+HEAVY = ("torch", "transformers", "datasets", "pyarrow", "sklearn", "numpy", "huggingface_hub")
+
+
+def test_version_and_help():
+    assert CliRunner().invoke(app, ["--version"]).stdout.strip() == __version__
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    assert all(command in text for command in ("curate", "segment", "inspect", "recipe", "sample", "crowd"))
+
+
+def test_python_m_is_edos():
+    done = subprocess.run([sys.executable, "-m", "edos_dataset", "--version"], capture_output=True, text=True)
+    assert done.stdout.strip() == __version__
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+def test_every_command_explains_its_errors_and_itself(command):
+    assert hasattr(command, "__wrapped__"), "not decorated with cli.errors.explained"
+    assert command.__doc__
+
+
+def test_nothing_heavy_is_imported_before_a_command_is_called():
+    program = f"import sys, edos_dataset.cli.app; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_is_there_in_half_a_second():
+    """In time of a processor, not of the clock, and at best: other tests run beside."""
+    resource = pytest.importorskip("resource", reason="Windows")
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "edos_dataset", "--help"], stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime) < 0.5:
+            return
+    pytest.fail("`edos --help` takes half a second and more")

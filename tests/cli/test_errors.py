@@ -1,0 +1,80 @@
+"""Errors of a command become one message and an exit code."""
+
+import errno
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from edos_dataset.cli.errors import TOO_MANY, WRONG_USAGE, Ended, check_bad, explained
+from edos_dataset.runs.engines.base import WorkerDied
+
+
+def run(error, *arguments, **texts):
+    """Carry out a command that raises `error`."""
+    app = typer.Typer(pretty_exceptions_enable=False)
+
+    @app.command()
+    @explained(**texts)
+    def command(number: int = 1) -> None:
+        if error is not None:
+            raise error
+
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (None, 0, ""),
+        (
+            ValueError("films.zip, line 7: [b]what[/b] is no time"),
+            1,
+            "error films.zip, line 7: [b]what[/b] is no time\n",
+        ),
+        (ImportError("fasttext is not installed"), 1, "error fasttext is not installed\n"),
+        (WorkerDied("a worker process was killed"), 1, "error a worker process was killed\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "edos/os [1].parquet"),
+            1,
+            "error No space left on device: edos/os [1].parquet. What is finished is kept; mend this and give the same "
+            "command again\n",
+        ),
+        (OSError("the server is gone"), 1, "error the server is gone. What is finished is kept; mend this"),
+        (Ended(WRONG_USAGE, "There is no terminal."), 2, "There is no terminal.\n"),
+        (Ended(TOO_MANY, "[bold red]30%[/bold red] are bad"), 3, "30% are bad\n"),
+        (KeyboardInterrupt(), 130, "Stopped. The same command goes on where it was.\n"),
+    ],
+)
+def test_exit_codes(error, code, message):
+    done = run(error)
+    assert done.exit_code == code
+    assert done.stderr.startswith(message) and bool(done.stderr) is bool(message)
+    assert done.stdout == ""
+
+
+def test_wrong_usage():
+    done = run(None, "--number", "x")
+    assert done.exit_code == WRONG_USAGE and "--number" in done.stderr
+
+
+def test_a_command_may_say_what_is_left():
+    texts = {"kept": "No file was written", "stopped": "No file was written."}
+    assert run(OSError(errno.EACCES, "denied", "x"), **texts).stderr == "error denied: x. No file was written\n"
+    assert run(KeyboardInterrupt(), **texts).stderr == "Stopped. No file was written.\n"
+
+
+def test_a_long_message_stays_one_line():
+    assert run(ValueError("word " * 100)).stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("defect", [RuntimeError("CUDA error"), KeyError("label"), AssertionError()])
+def test_defects_of_ours_keep_their_traceback(defect):
+    assert run(defect).exception is defect
+
+
+def test_bad_files():
+    check_bad(0.2, 0.2)
+    with pytest.raises(Ended, match=r"21% of the files could not be read.*more than 20%, --max-bad") as end:
+        check_bad(0.21, 0.2)
+    assert end.value.code == TOO_MANY
