@@ -112,7 +112,7 @@ def pipeline_of(
     built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
     named = {"select.top": top, "select.by": by, "label.model": weak_model, "annotate.model": model}
     chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
-    pipeline = load_recipe(recipe, KNOWN) if recipe else built_in
+    pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
     return override(pipeline, [f"read.language={language}", *chosen, *settings])
 
 
