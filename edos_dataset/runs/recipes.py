@@ -43,8 +43,8 @@ def load_recipe(path: Path, known: Known, custom: bool = False) -> list[Item]:
     Args:
         path: the YAML file.
         known: the stages that may be named.
-        custom: stages of other packages may be named, too, as "package.module:Class". Their code is imported, so this is
-            for recipes of the user's own, not for those that came with data of others.
+        custom: stages of other packages may be named, too, as "package.module:Class". Their code is imported, so this
+            is for recipes of the user's own, not for those that came with data of others.
 
     Raises:
         RecipeError: the file is no recipe, or it names an unknown stage, parameter or config, or a value is of the

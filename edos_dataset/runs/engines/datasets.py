@@ -8,6 +8,7 @@ not asked.
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -58,31 +59,56 @@ class DatasetsEngine:
         table = datasets.Dataset.from_dict(
             {"task": rows}, features=datasets.Features({"task": datasets.Value("large_binary")})
         )
-        bars = datasets.are_progress_bars_disabled()
-        datasets.disable_progress_bars()  # a run has one of its own
         try:
-            results = table.map(
-                _carry_out,
-                batched=True,
-                batch_size=1,
-                num_proc=processes if processes > 1 else None,
-                fn_kwargs={"parent": os.getpid()},
-                remove_columns=["task"],
-                features=datasets.Features({"result": datasets.Value("large_binary")}),
-                keep_in_memory=True,
-                load_from_cache_file=False,
-                new_fingerprint=hash_json([row.hex() for row in rows])[:32],
-            )
+            with quiet(), _spawning():
+                results = table.map(
+                    _carry_out,
+                    batched=True,
+                    batch_size=1,
+                    num_proc=processes if processes > 1 else None,
+                    fn_kwargs={"parent": os.getpid()},
+                    remove_columns=["task"],
+                    features=datasets.Features({"result": datasets.Value("large_binary")}),
+                    keep_in_memory=True,
+                    load_from_cache_file=False,
+                    new_fingerprint=hash_json([row.hex() for row in rows])[:32],
+                )
         except RuntimeError as error:
             if "abruptly died" not in str(error):
                 raise
             raise WorkerDied(
                 "a worker process was killed, perhaps for want of memory: try fewer --workers; the same command goes on"
             ) from error
-        finally:
-            if not bars:
-                datasets.enable_progress_bars()
         yield from (pickle.loads(row["result"]) for row in results)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Show no bar of `datasets`: a run has one of its own."""
+    import datasets
+
+    disabled = datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if not disabled:
+            datasets.enable_progress_bars()
+
+
+@contextmanager
+def _spawning() -> Iterator[None]:
+    """Let `Dataset.map` spawn its processes: it would fork this one, which may have started threads of torch or Arrow,
+    or a GPU, and hang.
+    """
+    import multiprocess
+
+    method = multiprocess.get_start_method(allow_none=True)
+    multiprocess.set_start_method("spawn", force=True)
+    try:
+        yield
+    finally:
+        multiprocess.set_start_method(method, force=True)
 
 
 def _carry_out(batch: dict[str, list[bytes]], parent: int) -> dict[str, list[Any]]:
