@@ -243,7 +243,7 @@ class Run:
             shards = [source.path for source in sources]
             if isinstance(step, PartitionedStep):
                 work = folder / "decision"
-                decision = iter(decide_in_parts(step, shards, work, self.engine))
+                decision = iter(decide_in_parts(step, shards, work, self.engine.corpus))
             else:
                 decision = step.decide(shards) if self.engine.leads else iter(())
             if self.engine.leads:

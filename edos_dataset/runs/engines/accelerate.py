@@ -52,6 +52,11 @@ class AccelerateEngine:
             index = self._state.local_process_index
             os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[index] if visible else str(index)
 
+    @property
+    def corpus(self) -> "AccelerateEngine":
+        """The engine itself."""
+        return self
+
     def __enter__(self) -> "AccelerateEngine":
         """Return the engine."""
         return self

@@ -25,9 +25,13 @@ class Engine(Protocol):
 
     Attributes:
         leads: whether this process is the first: it writes what is written once, and tells what was done.
+        corpus: what carries out the many small tasks of a corpus step, most often the engine itself.
     """
 
     leads: bool
+
+    @property
+    def corpus(self) -> "Engine": ...  # noqa: D102 - said above
 
     def __enter__(self) -> "Engine":
         """Return the engine, ready to work."""

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
+from edos_dataset.runs.engines.local import LocalEngine, start_worker
 from edos_dataset.runs.fingerprints import hash_json
 
 
@@ -21,6 +22,9 @@ class DatasetsEngine:
 
     Args:
         workers: processes, from 1; with 1 the tasks run in the calling process.
+
+    Attributes:
+        corpus: processes that stay, as the tasks of a corpus step take less time than `Dataset.map` to start any.
     """
 
     leads = True
@@ -28,6 +32,7 @@ class DatasetsEngine:
     def __init__(self, workers: int = 1) -> None:
         """Check the number; `datasets` starts the processes anew for each phase."""
         self.workers = check_workers(workers)
+        self.corpus = LocalEngine(workers)
 
     def __enter__(self) -> "DatasetsEngine":
         """Return the engine."""
@@ -36,7 +41,8 @@ class DatasetsEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """`Dataset.map` has ended its processes."""
+        """Stop what works on corpus steps; `Dataset.map` has ended its processes."""
+        self.corpus.__exit__(kind, error, trace)
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
         """Return all items."""
@@ -124,7 +130,5 @@ def _bind(parent: int) -> None:
     """Bind the life of a process of `Dataset.map` to its parent's, once."""
     global _bound
     if os.getpid() != parent and not _bound:
-        from edos_dataset.runs.engines.local import start_worker
-
         start_worker(os.getppid())
         _bound = True

@@ -27,6 +27,11 @@ class LocalEngine:
         self.workers = check_workers(workers)
         self._pool: ProcessPoolExecutor | None = None
 
+    @property
+    def corpus(self) -> "LocalEngine":
+        """The engine itself."""
+        return self
+
     def __enter__(self) -> "LocalEngine":
         """Return the engine."""
         return self

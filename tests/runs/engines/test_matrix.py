@@ -1,0 +1,138 @@
+"""Whatever carries a run out, the same bytes come out: corpora × engines × numbers of workers and processes."""
+
+import json
+import os
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+
+from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.runs.recipes import override
+from edos_dataset.sources.inventory import find_films
+
+SAID = ["Where have you been?", "At the bank.", "No.", "Yes.", "You're late again.", "I lost my keys.", "Thank you!"]
+SETTINGS = ["turns.scorer=rules", "cap.limit=10"]  # so that some utterances come too often
+
+
+def film(number, lines):
+    """A subtitle in which two people take turns; every third line is one that all films have."""
+    cues = []
+    for line in range(lines):
+        text = SAID[(line // 3 + number) % len(SAID)] if line % 3 == 0 else f"Word {number} and {line} is said now."
+        start = line * 2 + (line // 8) * 20  # scenes of eight lines
+        times = f"{start // 60:02d}:{start % 60:02d},000 --> {(start + 1) // 60:02d}:{(start + 1) % 60:02d},500"
+        cues.append(f"{line + 1}\n00:{times.replace('--> ', '--> 00:')}\n- {text}\n")
+    return "\n".join(cues)
+
+
+CORPORA = {
+    "nothing to read": ["no subtitle at all"],
+    "one film": [film(1, 40)],
+    "the same film under many names": [film(1, 30)] * 6,
+    "films of every size": [film(number, 10 + 25 * (number % 4)) for number in range(12)] + ["no subtitle at all"],
+}
+WORKERS = [("local", 1), ("local", 2), ("datasets", 1), ("datasets", 2)]
+
+LAUNCHED = """
+import json, sys
+from pathlib import Path
+from test_matrix import CORPORA, make
+if __name__ == "__main__":
+    for name in CORPORA:
+        make(Path(sys.argv[1]) / name, Path(sys.argv[2]) / name, "accelerate", 1)
+"""
+
+
+def make(films, out, engine, workers):
+    pipeline = override(subtitles_to_dialogues(), SETTINGS)
+    return curate(find_films([films], "en"), out, pipeline, workers=workers, engine=engine, shard_sentences=100)
+
+
+def content(out):
+    """All that is published, and what the manifest says but for time and machine."""
+    manifest = json.loads((out / "manifest.json").read_text())
+    for stage in manifest["stages"]:
+        stage.pop("seconds"), stage.pop("per_second")
+    facts = {name: manifest[name] for name in ("stages", "quarantined", "configs", "input", "fingerprint")}
+    files = {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and ".run" not in path.parts and path.name != "manifest.json"
+    }
+    shards = {path.name: path.read_bytes() for path in (out / ".run").glob("0[1-9]-*/*.parquet")}
+    return facts, files, shards
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpora")
+    for name, texts in CORPORA.items():
+        (folder / name).mkdir()
+        for number, text in enumerate(texts):
+            (folder / name / f"film {number}.srt").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(films, tmp_path_factory):
+    """What one process of the default engine makes."""
+    folder = tmp_path_factory.mktemp("expected")
+    for name in CORPORA:
+        make(films / name, folder / name, "local", 1)
+    return {name: content(folder / name) for name in CORPORA}
+
+
+@pytest.mark.parametrize(("corpus", "engine"), product(CORPORA, WORKERS[1:]))
+def test_the_same_bytes(films, expected, tmp_path, corpus, engine):
+    make(films / corpus, tmp_path / "out", *engine)
+    assert content(tmp_path / "out") == expected[corpus]
+
+
+def launch(count, code, *arguments, **environment):
+    """Start processes as `accelerate launch` does; return them."""
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    paths = os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])
+    common = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "ACCELERATE_USE_CPU": "true",
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(count),
+        "LOCAL_WORLD_SIZE": str(count),
+        **environment,
+    }
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(count)
+    ]
+
+
+def test_two_launched_processes_make_the_same_bytes(films, expected, tmp_path):
+    processes = launch(2, LAUNCHED, films, tmp_path)
+    for process in processes:
+        output = process.communicate(timeout=240)
+        assert process.returncode == 0, output
+    assert {name: content(tmp_path / name) for name in CORPORA} == expected
+
+
+def test_the_corpora_try_what_they_should(expected):
+    stages = {name: {stage["stage"]: stage for stage in facts["stages"]} for name, (facts, _, _) in expected.items()}
+    assert not stages["nothing to read"]["read"]["kept"]
+    assert expected["films of every size"][0]["quarantined"]
+    assert stages["films of every size"]["cap"]["rejected"]["too_frequent"]
+    assert stages["the same film under many names"]["duplicates"]["rejected"]["duplicate_dialogue"]
+    assert len(expected["films of every size"][2]) > 2 * 8
