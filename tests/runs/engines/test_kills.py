@@ -1,0 +1,100 @@
+"""Runs that are killed go on where they were, whatever carries them out, and leave no process behind that writes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from test_matrix import CORPORA, content, launch, make
+
+CORPUS = "films of every size"
+
+ONE = """
+import sys
+from pathlib import Path
+from test_matrix import make
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+"""
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("films")
+    for number, text in enumerate(CORPORA[CORPUS]):
+        (folder / f"film {number}.srt").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(films, tmp_path_factory):
+    out = tmp_path_factory.mktemp("expected") / "out"
+    make(films, out, "local", 1)
+    return content(out)
+
+
+def start(tmp_path, films, engine, workers):
+    """Start a run; return its processes."""
+    script = tmp_path / "one.py"  # spawned workers import the main module by its file
+    script.write_text(ONE)
+    arguments = [films, tmp_path / "out", engine, workers]
+    if engine == "accelerate":
+        return launch(2, ONE, *arguments)
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    return [subprocess.Popen([sys.executable, script, *map(str, arguments)], env=environment, stderr=subprocess.PIPE)]
+
+
+def made(out):
+    return len(list(out.glob(".run/0[1-9]-*/*.json")))
+
+
+def kill_when(processes, condition):
+    """Kill processes as soon as a condition holds; return those that they had started. A run may also be done before."""
+    while not condition() and any(process.poll() is None for process in processes):
+        time.sleep(0.01)
+    children = [child for process in processes for child in children_of(process.pid)]
+    for process in processes:
+        process.kill()
+        process.communicate()
+    return children
+
+
+def children_of(pid):
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+@pytest.mark.parametrize(("engine", "workers"), [("local", 2), ("datasets", 2), ("accelerate", 1)])
+def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, engine, workers):
+    out = tmp_path / "out"
+    children = kill_when(start(tmp_path, films, engine, workers), lambda: made(out) >= 5)
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+    before = made(out)
+    assert 5 <= before < len(expected[2])
+    time.sleep(0.2)
+    assert made(out) == before  # nobody writes any more
+    for process in start(tmp_path, films, engine, workers):
+        output = process.communicate(timeout=240)
+        assert process.returncode == 0, output
+    assert content(out) == expected
+    assert not list(out.rglob(".*.tmp"))
+
+
+def test_an_interrupted_run_ends_its_workers(films, tmp_path):
+    [process] = start(tmp_path, films, "datasets", 2)
+    while made(tmp_path / "out") < 2 and process.poll() is None:
+        time.sleep(0.01)
+    children = children_of(process.pid)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert process.returncode != 0
+    assert not alive
