@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.commands.label import label
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.stages import AnnotateDialogues
@@ -23,12 +22,6 @@ from edos_dataset.schema import DIALOGUES
 from small_models import WORDS, save_dialogue_classifier
 
 DIALOGUE = '{"dialogue_id": "a", "turns": ["oh no !", "sorry"]}\n'
-
-
-def edos(*arguments):
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def random_dialogues(count):

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.commands.curate import subtitles_to_dialogues
 from edos_dataset.commands.segment import segment
 from edos_dataset.runs.phases import run_stage
@@ -24,12 +23,6 @@ from edos_dataset.sources.inventory import find_films
 
 FIELDS = ["document_id", "sentence_id", "start", "end", "text", "turn_id", "same_turn_score"]
 GOOD = "1\n00:00:01,000 --> 00:00:03,000\n- Where have you been all night?\n- I was waiting at the station.\n"
-
-
-def edos(*arguments):
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def rows(path):
