@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.runs.engines.base import check_engine, launched
 
 OF_RECIPE = "that of `edos recipe`"
-MODELS = "`weak`, `dialogue`, `fast`, `linear-weak`, `linear-dialogue`, a folder, or a Hub id"
+MODELS = f"{', '.join(f'`{name}`' for name in SHIPPED)}, a folder, or a Hub id"
 _ANSWERS = (
     "The EDOS authors' CSV, a result CSV of Amazon Mechanical Turk, or a CSV or JSON lines with `task`, "
     "`worker`, `label`."

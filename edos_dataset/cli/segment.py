@@ -10,7 +10,10 @@ from edos_dataset.cli.errors import check_bad, explained
 from edos_dataset.cli.options import OF_RECIPE, Engine, Language, MaxBad, Sources, Workers
 
 
-@explained(kept="No file was written", stopped="No file was written.")
+@explained(
+    kept="No file was written; mend this and give the same command again",
+    stopped="No file was written. The same command goes on where it was, with `--out -` from the beginning.",
+)
 def segment(
     sources: Sources,
     out: Annotated[

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.cli.console import emit, load_call, progress_bars, say
 
 
@@ -36,11 +35,11 @@ def test_only_the_first_process_of_a_launcher_prints(rank, prints, monkeypatch, 
     monkeypatch.delenv("RANK", raising=False)
     if rank is not None:
         monkeypatch.setenv("RANK", rank)
-    printed = CliRunner().invoke(app, ["recipe"])
-    copied = CliRunner().invoke(app, ["sample", str(tmp_path / "films")])
+    printed = edos("recipe")
+    copied = edos("sample", tmp_path / "films")
     assert (printed.exit_code, copied.exit_code) == (0, 0)
     assert bool(printed.stdout) is bool(copied.stdout) is prints
-    failed = CliRunner().invoke(app, ["inspect", str(tmp_path)])
+    failed = edos("inspect", tmp_path)
     assert failed.exit_code == 1 and "manifest.json" in failed.stderr, "an error is told by each"
 
 
@@ -55,16 +54,16 @@ def test_only_the_first_process_of_a_launcher_shows_progress(rank, prints, monke
 
 def test_a_result_of_a_follower_is_printed_by_none(monkeypatch, tmp_path):
     """JSON too, on which others rely: two objects are no JSON."""
-    CliRunner().invoke(app, ["sample", str(tmp_path / "films")])
+    edos("sample", tmp_path / "films")
     arguments = [
         "curate",
-        str(tmp_path / "films"),
+        tmp_path / "films",
         "--out",
-        str(tmp_path / "edos"),
+        tmp_path / "edos",
         "--no-labels",
         "--dry-run",
         "--json",
     ]
-    assert json.loads(CliRunner().invoke(app, arguments).stdout)["films"] == 34
+    assert json.loads(edos(*arguments).stdout)["films"] == 34
     monkeypatch.setenv("RANK", "3")
-    assert CliRunner().invoke(app, arguments).stdout == ""
+    assert edos(*arguments).stdout == ""

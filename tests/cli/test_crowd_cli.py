@@ -3,22 +3,15 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from command_line import edos
 from crowd_tables import EDOS
-from edos_dataset.cli.app import app
 from readability_runs import dialogues, write_run
 
 ROWS = (
     '1,a,10,"Oh no !",Sad,Sad,Sad,greeting (Other)\n2,b,11,Yes .,-,Sad,Angry,Joyful\n3,c,12,Go '
     "!,Angry,Angry,Angry,Angry\n"
 )
-
-
-def edos(*arguments):
-    result = CliRunner().invoke(app, ["crowd", *map(str, arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 @pytest.fixture
@@ -29,7 +22,7 @@ def answers(tmp_path):
 
 
 def test_agreement_as_json(answers):
-    report = json.loads(edos("agreement", answers, "--json").stdout)
+    report = json.loads(edos("crowd", "agreement", answers, "--json").stdout)
     assert (report["rows"], report["agreed"], report["agreed_share"]) == (3, 2, 0.6667)
     assert {
         "fleiss_kappa",
@@ -41,12 +34,13 @@ def test_agreement_as_json(answers):
     } <= report.keys()
     assert report["outside"] == {"greeting": 1}
     assert (
-        json.loads(edos("agreement", answers, "--json", "--outside", "missing").stdout)["rule"]["outside"] == "missing"
+        json.loads(edos("crowd", "agreement", answers, "--json", "--outside", "missing").stdout)["rule"]["outside"]
+        == "missing"
     )
 
 
 def test_agreement_for_a_person(answers):
-    text = edos("agreement", answers).stdout
+    text = edos("crowd", "agreement", answers).stdout
     assert "3 tasks, 9 answers, 2 tasks agreed on" in text
     assert "1 answers are none of the 41 labels: greeting 1" in text
     assert "fleiss kappa" in text and "sympathizing" in text
@@ -54,7 +48,7 @@ def test_agreement_for_a_person(answers):
 
 def test_select_writes_lines_and_names_what_falls_short(tmp_path):
     run = write_run(tmp_path / "run", dialogues())
-    done = edos("select", run, "--per-label", 2, "--out", tmp_path / "tasks.jsonl")
+    done = edos("crowd", "select", run, "--per-label", 2, "--out", tmp_path / "tasks.jsonl")
     assert done.exit_code == 0
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     assert [task["label"] for task in tasks] == ["angry", "angry", "sad"]
@@ -64,11 +58,11 @@ def test_select_writes_lines_and_names_what_falls_short(tmp_path):
 
 
 def test_what_is_chosen_can_be_answered_and_measured(tmp_path):
-    edos("select", write_run(tmp_path / "run", dialogues()), "--out", tmp_path / "tasks.jsonl")
+    edos("crowd", "select", write_run(tmp_path / "run", dialogues()), "--out", tmp_path / "tasks.jsonl")
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     answered = [{**task, "worker": worker, "label": task["top"][worker % 2]} for task in tasks for worker in range(3)]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answered))
-    report = json.loads(edos("agreement", tmp_path / "answers.jsonl", "--json").stdout)
+    report = json.loads(edos("crowd", "agreement", tmp_path / "answers.jsonl", "--json").stdout)
     assert (report["rows"], report["agreed"], report["pairwise_agreement"]) == (3, 3, 0.3333)
 
 
@@ -85,7 +79,7 @@ def test_what_is_chosen_can_be_answered_and_measured(tmp_path):
 )
 def test_errors_are_one_message(answers, monkeypatch, arguments, message):
     monkeypatch.chdir(answers.parent)
-    done = edos(*arguments)
+    done = edos("crowd", *arguments)
     assert done.exit_code == 1 and message in done.stderr
     assert "Traceback" not in done.stderr
     assert [path.name for path in answers.parent.iterdir()] == ["answers.csv"]

@@ -4,17 +4,8 @@ import json
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
-
-runner = CliRunner()
-
-
-def edos(*arguments):
-    result = runner.invoke(app, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+from command_line import edos
 
 
 @pytest.fixture

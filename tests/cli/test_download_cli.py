@@ -6,14 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.downloads import registry
 from edos_dataset.downloads.registry import RemoteFile, Source
 
 CONTENT = b"id,text\n1,Good evening\n"
-runner = CliRunner()
 
 
 @pytest.fixture
@@ -25,21 +23,15 @@ def talk(files, monkeypatch):
     return entry
 
 
-def edos(*arguments, **more):
-    result = runner.invoke(app, ["download", *map(str, arguments)], **more)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
 def test_list(talk):
-    done = edos()
+    done = edos("download")
     assert done.exit_code == 0
     for text in ("opensubtitles-LANGUAGE", "edos_amt", "CC BY-NC-SA 4.0", "│ 68 ", "pt_br", "talk"):
         assert text in done.stdout
 
 
 def test_what_is_shown_and_done(talk, files, tmp_path):
-    done = edos("talk", "--out", tmp_path, "--yes")
+    done = edos("download", "talk", "--out", tmp_path, "--yes")
     assert done.exit_code == 0
     for text in (
         talk.files[0].url,
@@ -52,12 +44,12 @@ def test_what_is_shown_and_done(talk, files, tmp_path):
     ):
         assert text in done.stderr
     assert "checked by the size that its server states" in done.stdout
-    again = edos("talk", "--out", tmp_path)  # nothing to ask
+    again = edos("download", "talk", "--out", tmp_path)  # nothing to ask
     assert again.exit_code == 0 and again.stdout == done.stdout
 
 
 def test_without_a_terminal_nothing_moves(talk, files, tmp_path):
-    done = edos("talk", "--out", tmp_path)
+    done = edos("download", "talk", "--out", tmp_path)
     assert done.exit_code == 2
     assert "CC BY-NC 4.0" in done.stderr and "There is no terminal to ask at: give --yes" in done.stderr
     assert not (tmp_path / "talk").exists()
@@ -68,18 +60,18 @@ def test_without_a_terminal_nothing_moves(talk, files, tmp_path):
 def test_asked_at_a_terminal(talk, tmp_path, monkeypatch, answer, code):
     monkeypatch.setattr("edos_dataset.cli.download._can_ask", lambda: True)
     monkeypatch.setenv("EDOS_DATA_DIR", str(tmp_path))
-    done = edos("talk", input=answer)
+    done = edos("download", "talk", input=answer)
     assert done.exit_code == code
     assert (tmp_path / "talk" / "talk.csv").exists() is (code == 0)
     assert ("Nothing was fetched." in done.stderr) is (code == 1)
 
 
 def test_wrong_use(talk, tmp_path):
-    assert "did you mean" in edos("tolk", "--out", tmp_path).stderr
-    done = edos("talk")
+    assert "did you mean" in edos("download", "tolk", "--out", tmp_path).stderr
+    done = edos("download", "talk")
     assert done.exit_code == 1 and "name one as --out, or in the environment as EDOS_DATA_DIR" in done.stderr
     (tmp_path / "file").write_text("")
-    assert "give a folder that you may write to" in edos("talk", "--out", tmp_path / "file").stderr
+    assert "give a folder that you may write to" in edos("download", "talk", "--out", tmp_path / "file").stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")

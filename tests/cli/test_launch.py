@@ -7,9 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 
 DIALOGUES = [
     {"dialogue_id": str(number), "turns": ["I am so sorry.", "Why?", f"{number} dogs!"]} for number in range(9)
@@ -51,14 +50,12 @@ def test_two_processes_label_and_one_tells(tmp_path):
 
 def test_two_processes_curate_and_one_tells(tmp_path):
     films = tmp_path / "films"
-    assert CliRunner().invoke(app, ["sample", str(films)]).exit_code == 0
+    assert edos("sample", films).exit_code == 0
     (told, shown, code), follower = launch("curate", films / "srt", "--no-labels", "--out", tmp_path / "two", "--json")
     assert code == 0, shown
     assert (follower[0], follower[2]) == ("", 0)
     two = json.loads(told)
-    one = CliRunner().invoke(
-        app, ["curate", str(films / "srt"), "--no-labels", "--out", str(tmp_path / "one"), "--json"]
-    )
+    one = edos("curate", films / "srt", "--no-labels", "--out", tmp_path / "one", "--json")
     assert two["configs"] == json.loads(one.stdout)["configs"]
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one" / "os").iterdir())
     different = [
@@ -79,6 +76,6 @@ def test_two_processes_curate_and_one_tells(tmp_path):
 def test_a_wrong_engine_is_wrong_usage(command, engine, world, message, monkeypatch, tmp_path):
     monkeypatch.setenv("WORLD_SIZE", world)
     monkeypatch.setenv("COLUMNS", "200")
-    done = CliRunner().invoke(app, [command, str(tmp_path), "--out", str(tmp_path / "out"), "--engine", engine])
+    done = edos(command, tmp_path, "--out", tmp_path / "out", "--engine", engine)
     assert done.exit_code == 2 and message in done.stderr
     assert not list(tmp_path.iterdir())

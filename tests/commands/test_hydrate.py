@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.commands import hydrate as hydrating
 from edos_dataset.commands.curate import curate, subtitles_to_edos
 from edos_dataset.commands.hydrate import hydrate, publish_labels, text_stages
@@ -34,12 +33,6 @@ OWN = """\
 - And the dog is gone with the {name}.
 """  # the third turn is the same in all of them
 CHANGED, CUT, DAMAGED = "vtt/orchard-station.vtt", "ass/line-four.ass", "ass/the-lantern-under-the-hill.ass"
-
-
-def edos(*arguments):
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def parquet(folder):

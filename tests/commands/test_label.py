@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.commands.label import label
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.stages import AnnotateDialogues
@@ -23,12 +22,6 @@ from edos_dataset.schema import DIALOGUES
 from small_models import WORDS, save_dialogue_classifier
 
 DIALOGUE = '{"dialogue_id": "a", "turns": ["oh no !", "sorry"]}\n'
-
-
-def edos(*arguments):
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def random_dialogues(count):
@@ -108,7 +101,9 @@ def test_a_stopped_run_goes_on_and_ends_in_the_same_bytes(folder, tmp_path):
     with pytest.raises(Stopped):
         label(folder / "in.jsonl", out, stage, **settings, progress=stop_after(3))
     assert out.read_text() == "old\n"
-    (tmp_path / "out.jsonl.parts" / ".run" / "labels" / "00001.parquet").write_bytes(b"damaged")
+    made = sorted((tmp_path / "out.jsonl.parts" / ".run" / "01-annotate").glob("*.parquet"))
+    assert len(made) == 3
+    made[1].write_bytes(b"damaged")
     again = label(folder / "in.jsonl", out, stage, **settings)
     assert again == {**whole, "reused": 2}
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
@@ -133,11 +128,11 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, tmp_path):
     signs.mkdir()
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys, pathlib; from accelerate import PartialState; from edos_dataset import label; from "
+        "import sys, pathlib; from accelerate import PartialState; from edos_dataset.commands import label; from "
         "edos_dataset.labeling.stages import AnnotateDialogues\n"
         f"stage = AnnotateDialogues(model={str(folder / 'model')!r})\n"
         f"done = label.label(pathlib.Path({str(folder / 'in.jsonl')!r}), pathlib.Path({str(out)!r}), stage, "
-        "shard_turns=30)\n"
+        "shard_turns=30, engine='accelerate')\n"
         "state = PartialState()\n"
         f"pathlib.Path({str(signs)!r}, f'{{state.process_index}} of {{state.num_processes}} {{state.backend}} {{done "
         f"is not None}}').touch()\n"

@@ -12,23 +12,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from edos_dataset.cli.app import app
+from command_line import edos
 from edos_dataset.commands.curate import subtitles_to_dialogues
 from edos_dataset.commands.segment import segment
 from edos_dataset.runs.phases import run_stage
+from edos_dataset.segmentation.turns.marks import MarkTurns
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films
 
 FIELDS = ["document_id", "sentence_id", "start", "end", "text", "turn_id", "same_turn_score"]
 GOOD = "1\n00:00:01,000 --> 00:00:03,000\n- Where have you been all night?\n- I was waiting at the station.\n"
-
-
-def edos(*arguments):
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def rows(path):
@@ -120,7 +114,7 @@ def test_the_same_bytes_always(films, turns, tmp_path):
     done = edos("segment", films, "--out", "-", "--workers", 1)
     assert done.stdout_bytes == turns.read_bytes()
     assert "could not be read" in done.stderr
-    segment(find_films([films], "en"), again, SegmentTurns(), shard_sentences=100)
+    segment(find_films([films], "en"), again, MarkTurns(), shard_sentences=100)
     assert again.read_bytes() == turns.read_bytes()
 
 
@@ -196,14 +190,14 @@ def test_whoever_reads_the_pipe_may_leave(films):
     assert "Traceback" not in errors and "Exception" not in errors and "error" not in errors
 
 
-def test_ctrl_c_leaves_nothing(films, tmp_path, tmp_path_factory):
+def test_ctrl_c_leaves_no_file_and_the_same_command_goes_on(films, turns, tmp_path, tmp_path_factory):
     at_work = tmp_path_factory.mktemp("signs") / "at_work"  # the signal must not come while modules are still loaded
     waiting = f"lambda *_: (open({str(at_work)!r}, 'w').close(), time.sleep(60))"
     # a shell's background jobs ignore it
     heed = "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)"
     script = (
-        f"{heed}\nfrom edos_dataset.segmentation import turns; turns.SegmentTurns.score = {waiting}\nfrom "
-        "edos_dataset.cli.app import app; app()"
+        f"{heed}\nfrom edos_dataset.segmentation.turns.stage import SegmentTurns; SegmentTurns.score = {waiting}\n"
+        "from edos_dataset.cli.app import app; app()"
     )
     command = [
         sys.executable,
@@ -217,14 +211,16 @@ def test_ctrl_c_leaves_nothing(films, tmp_path, tmp_path_factory):
         "1",
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not at_work.exists():
+        while not at_work.exists() and process.poll() is None:
             time.sleep(0.05)
-        assert list(tmp_path.glob(".out.jsonl.*"))
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read()
     assert process.returncode == 130
     assert "Stopped" in errors and "Traceback" not in errors
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl.parts"]
+    assert edos("segment", films, "--out", tmp_path / "out.jsonl", "--workers", 1).exit_code == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == turns.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
 def test_scores_are_those_of_the_stage(films, turns):
