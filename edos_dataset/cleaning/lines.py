@@ -13,6 +13,7 @@ from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.cleaning.rejects import part
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import LINE
+from edos_dataset.text import primary_language
 
 REASONS = ("too_long", "credit", "music", "sound", "empty")
 """Reason codes of the stage."""
@@ -65,7 +66,7 @@ class CleanLines(Stage):
         dash = pc.fill_null(lines.field("dash"), False).to_numpy(zero_copy_only=False).copy()
         speaker = lines.field("speaker").to_pylist()
         codes = np.zeros(len(texts), np.int64)
-        english = [(language or self.language)[:2].lower() == "en" for language in table["language"].to_pylist()]
+        english = [primary_language(language or self.language) == "en" for language in table["language"].to_pylist()]
         for row, start, stop in _suspect_blocks(lines, offsets):
             for place, line in enumerate(_clean_block(texts[start:stop], english[row]), start):
                 texts[place] = line.text

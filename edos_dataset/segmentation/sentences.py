@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, SENTENCES
+from edos_dataset.text import primary_language
 
 _NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a new sentence
 _AFTER_MARK = "\"'”’»)]*"
@@ -80,7 +81,7 @@ class SplitSentences(Stage):
 
     def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
         columns = [lines.field(field.name).to_pylist() for field in LINE]
-        upper_counts = (language or "")[:2].lower() not in _NOUNS_CAPITALISED
+        upper_counts = primary_language(language) not in _NOUNS_CAPITALISED
         marked = _marks_ends(lines)
         found: list[_Line] = []
         for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):

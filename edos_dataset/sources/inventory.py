@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.schema import FILE, FILMS
-from edos_dataset.sources.names import KINDS, SUFFIXES, Named, name_file, same_language, split_suffix
+from edos_dataset.sources.names import KINDS, SUFFIXES, Named, name_file, split_suffix
+from edos_dataset.text import same_language
 
 BYTES_PER_SENTENCE: dict[str, float] = {"opus": 300.0, "subtitle": 50.0}
 """Stored bytes that hold about one sentence. Parsed OPUS XML takes 300 (5 to 6 words and their tags), a SubRip line 50.

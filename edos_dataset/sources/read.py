@@ -14,10 +14,10 @@ from edos_dataset.arrays import nest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
-from edos_dataset.sources.names import code_of_language, same_language
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError
 from edos_dataset.sources.subtitles.opus import parse_opus
 from edos_dataset.sources.subtitles.text import parse_subtitles
+from edos_dataset.text import code_of_language, same_language
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import flags, unnest
-from edos_dataset.segmentation.turns.tokens import MARK, WORD, Tokens, mask_names, tokenize
+from edos_dataset.segmentation.turns.tokens import MARK, WORD, Tokens, hash_tokens, mask_names
 
 Bins = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -61,7 +61,7 @@ class Reading:
 def read(table: pa.Table, language: str) -> Reading:
     """Read the documents of SENTENCES, all in one language (ISO 639-1)."""
     sentences, offsets = unnest(table, "sentences")
-    tokens = tokenize(sentences.field("text"), language)
+    tokens = hash_tokens(sentences.field("text"), language)
     found = evidence(sentences, tokens, offsets)
     return Reading(table, offsets, mask_names(tokens, tokens.offsets[offsets]), found)
 

@@ -14,7 +14,7 @@ from edos_dataset.arrays import flags, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import TURN, TURNS
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from edos_dataset.sources.names import same_language
+from edos_dataset.text import same_language
 
 
 class TurnScorer(Protocol):

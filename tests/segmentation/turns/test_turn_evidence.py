@@ -5,13 +5,13 @@ import pytest
 
 from edos_dataset.arrays import unnest
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, beside, evidence
-from edos_dataset.segmentation.turns.tokens import tokenize
+from edos_dataset.segmentation.turns.tokens import hash_tokens
 from turn_documents import documents, sentence, spoken
 
 
 def columns(*films):
     sentences, offsets = unnest(documents(*films), "sentences")
-    return evidence(sentences, tokenize(sentences.field("text"), "en"), offsets)
+    return evidence(sentences, hash_tokens(sentences.field("text"), "en"), offsets)
 
 
 @pytest.mark.parametrize(
