@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, SENTENCES
+from edos_dataset.sources.formats import formats
 from edos_dataset.text import primary_language
 
 _NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a new sentence
@@ -44,7 +45,7 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitSentences(Stage):
-    """Join the lines of subtitles to sentences; OPUS documents have sentences already and pass.
+    """Join the lines of subtitles to sentences; documents of formats that give whole sentences, as OPUS does, pass.
 
     A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new
     one begins, and the pause between them. A dash or the name of another speaker always begins a sentence.
@@ -67,11 +68,13 @@ class SplitSentences(Stage):
         """Turn LINES into SENTENCES, a document a row."""
         lines, offsets = unnest(table, "lines")
         pieces: list[pa.StructArray] = []
+        known = formats()
         for row, (source, language) in enumerate(
             zip(table["source"].to_pylist(), table["language"].to_pylist(), strict=True)
         ):
             document = lines.slice(offsets[row], offsets[row + 1] - offsets[row])
-            pieces.append(document if source["kind"] == "opus" else self._split(document, language))
+            whole = source["kind"] in known and known[source["kind"]].whole_sentences
+            pieces.append(document if whole else self._split(document, language))
         flat = pa.concat_arrays(pieces) if pieces else lines
         ends = np.cumsum([0, *map(len, pieces)])
         columns = {name: table[name] for name in SENTENCES.names if name != "sentences"}

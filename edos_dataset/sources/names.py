@@ -3,23 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from edos_dataset.sources.formats import formats_by_suffix
 from edos_dataset.text import LANGUAGE_CODES, TWO_LETTERS
-
-KINDS: dict[str, str] = {
-    suffix + packed: kind
-    for suffix, kind in {
-        ".xml": "opus",
-        ".srt": "subtitle",
-        ".vtt": "subtitle",
-        ".ass": "subtitle",
-        ".ssa": "subtitle",
-    }.items()
-    for packed in ("", ".gz")
-}
-"""Kind of file by suffix."""
-
-SUFFIXES: tuple[str, ...] = (*KINDS, ".zip")
-"""All suffixes that a source may have."""
 
 # Such a code is also a word of titles ("dr.no.srt"): it is believed only behind a release name, which has a number in
 # it.
@@ -74,7 +59,7 @@ def name_file(path: str, full_path: str) -> Named:
             of `edos curate en`.
     """
     stem, suffix = split_suffix(path)
-    kind = KINDS[suffix]
+    kind = formats_by_suffix()[suffix].kind
     opus = _OPUS.search(split_suffix(full_path)[0]) if kind == "opus" else None
     if opus:
         return _name_opus(opus, stem)
