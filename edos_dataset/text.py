@@ -28,9 +28,9 @@ TWO_LETTERS: dict[str, str] = {
 }  # fmt: skip
 """Codes of ISO 639-2 to those of ISO 639-1."""
 
-LANGUAGE_CODES: frozenset[str] = frozenset(TWO_LETTERS.values()) | frozenset(
-    "bn et eu fa ga gl is lt lv mk ms nb sq ta te ur".split()
-)
+LANGUAGE_CODES: frozenset[str] = frozenset(TWO_LETTERS.values()) | {
+    "bn", "et", "eu", "fa", "ga", "gl", "is", "lt", "lv", "mk", "ms", "nb", "sq", "ta", "te", "ur",
+}  # fmt: skip
 """The codes of ISO 639-1 that a file's name may carry."""
 
 _CODE_OF_NAME = {

@@ -22,10 +22,10 @@ REASONS = ("too_long", "credit", "music", "sound", "empty")
 _SUSPECT = (
     r"[<>{}&\\\[\]()*#♩♪♫♬¶©@]|[^\S ]|  |^ | $|^[\"'“]?[-‐‑‒–—―−]|^.{1,48}:"
     "|[\u00a0\u00ad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ufff9-\ufffb\x00-\x1f\x7f]"
-    r"|(?i:www\.|subti|caption|sync|copyright|rights "
-    r"reserved|download|addic7ed|subscene|podnapisi|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
-    r"|^\W*(?i:advertise|support "
-    r"us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared|uploaded|made|ripp|encod|transcri)"
+    r"|(?i:www\.|subti|caption|sync|copyright|rights reserved|download|addic7ed|subscene|podnapisi"
+    r"|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
+    r"|^\W*(?i:advertise|support us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared"
+    r"|uploaded|made|ripp|encod|transcri)"
     r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
 )
 _CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"

@@ -7,10 +7,11 @@ from functools import lru_cache
 from itertools import islice
 
 LETTERS: dict[str, str] = {
-    "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâ", "es": "áéíóúüñ", "et": "äõöüšž", "fi": "äöå",
-    "fr": "àâæçéèêëîïôœùûü", "hr": "čćđšž", "hu": "áéíóöőúüű", "is": "áæðéíóöþúý", "it": "àèéìòù", "lt": "ąčęėįšųūž", "lv": "āčēģīķļņšūž",
-    "nl": "ëïéèöü", "no": "æøåé", "nb": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú", "ro": "ăâîșțşţ", "sk": "áäčďéíĺľňóôŕšťúýž", "sl": "čšž",
-    "sq": "ëç", "sr": "čćđšž", "sv": "åäöé", "tr": "çğıöşüâî",
+    "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâ", "es": "áéíóúüñ",
+    "et": "äõöüšž", "fi": "äöå", "fr": "àâæçéèêëîïôœùûü", "hr": "čćđšž", "hu": "áéíóöőúüű", "is": "áæðéíóöþúý",
+    "it": "àèéìòù", "lt": "ąčęėįšųūž", "lv": "āčēģīķļņšūž", "nl": "ëïéèöü", "no": "æøåé", "nb": "æøåé",
+    "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú", "ro": "ăâîșțşţ", "sk": "áäčďéíĺľňóôŕšťúýž", "sl": "čšž", "sq": "ëç",
+    "sr": "čćđšž", "sv": "åäöé", "tr": "çğıöşüâî",
 }  # fmt: skip
 """Letters beyond a to z by language, lower case."""
 
@@ -21,12 +22,13 @@ ONE_ALPHABET = 1.0
 """Bonus of letters that are all of one language."""
 
 _SCRIPTS: tuple[tuple[int, int, str], ...] = (
-    (0x41, 0x24F, "latin"), (0x370, 0x3FF, "greek"), (0x400, 0x52F, "cyrillic"), (0x590, 0x5FF, "hebrew"), (0x600, 0x6FF, "arabic"),
-    (0xE00, 0xE7F, "thai"), (0x1E00, 0x1EFF, "latin"), (0x3040, 0x30FF, "east"), (0x4E00, 0x9FFF, "east"), (0xAC00, 0xD7A3, "east"),
+    (0x41, 0x24F, "latin"), (0x370, 0x3FF, "greek"), (0x400, 0x52F, "cyrillic"), (0x590, 0x5FF, "hebrew"),
+    (0x600, 0x6FF, "arabic"), (0xE00, 0xE7F, "thai"), (0x1E00, 0x1EFF, "latin"), (0x3040, 0x30FF, "east"),
+    (0x4E00, 0x9FFF, "east"), (0xAC00, 0xD7A3, "east"),
 )  # fmt: skip
 _LANGUAGE_SCRIPTS = {
-    "ar": "arabic", "bg": "cyrillic", "el": "greek", "fa": "arabic", "he": "hebrew", "ja": "east", "ko": "east", "mk": "cyrillic", "ru": "cyrillic",
-    "th": "thai", "uk": "cyrillic", "zh": "east",
+    "ar": "arabic", "bg": "cyrillic", "el": "greek", "fa": "arabic", "he": "hebrew", "ja": "east", "ko": "east",
+    "mk": "cyrillic", "ru": "cyrillic", "th": "thai", "uk": "cyrillic", "zh": "east",
 }  # fmt: skip
 # The commonest letters of Russian and of Greek: they tell an alphabet in its order from the same bytes in another
 # order.

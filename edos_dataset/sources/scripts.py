@@ -39,20 +39,21 @@ class _Line(NamedTuple):
 
 _NAME_WORD = r"(?:[A-ZÀ-Þ0-9#][\w.'’\-#]*|of|the|on|in|at|and|with|from|for|de|van|von|la|&|/)"
 _NAMED = re.compile(
-    rf"(?P<name>{_NAME_WORD}(?:[ "
-    rf"/,]+{_NAME_WORD}){{0,4}}(?:'s?)?)(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$"
+    rf"(?P<name>{_NAME_WORD}(?:[ /,]+{_NAME_WORD}){{0,4}}(?:'s?)?)"
+    r"(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$"
 )
 _CUE = re.compile(
-    r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, "
-    r"]{0,38}?)(?:\s*\([^)]*\))*\s*:?$"
+    r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)"
+    r"(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, ]{0,38}?)(?:\s*\([^)]*\))*\s*:?$"
 )
 _ASIDE = re.compile(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\[(][^\])]{0,80}$")  # the last kind was never closed
 _SCENE = re.compile(
     r"[\[(]?\s*(?-i:(?=[A-Z]))(?:(?:end\s+of\s+)?(?:act|scene|part|sc\.)\b"
     r"(?:\s*:|\s+(?:\d|[ivx]+\b|[a-z]\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
-    r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ "
-    r"]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
-    r"|dissolve\s+(?:back\s+)?to\b|reset\s+to\b|flashback\b|(?:opening|closing|end)?\s*(?:credits?|titles?)(?:\s+tag)?\s*[:\])]*$|time\s+(?:lapse|cut)\b"
+    r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ ]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b"
+    r"|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
+    r"|dissolve\s+(?:back\s+)?to\b|reset\s+to\b|flashback\b"
+    r"|(?:opening|closing|end)?\s*(?:credits?|titles?)(?:\s+tag)?\s*[:\])]*$|time\s+(?:lapse|cut)\b"
     r"|commercial\s+break\b|(?:the\s+)?end\b\s*[.\])]*$)",
     re.IGNORECASE,
 )
@@ -84,8 +85,7 @@ def read_script(text: str) -> list[Speech]:
     if not speeches:
         raise ValueError(
             f"no speech found in {len(lines):,} lines: expected a transcript (`Name: speech`) or a screenplay (NAME on "
-            "its own line above the speech); "
-            f"the text begins with {text.strip()[:40]!r}"
+            f"its own line above the speech); the text begins with {text.strip()[:40]!r}"
         )
     return speeches
 
@@ -94,9 +94,8 @@ class _Form(NamedTuple):
     """How speeches are written."""
 
     begins: dict[int, tuple[str, str]]  # index of the line at which a speech begins → name and first words
-    goes_on: Callable[
-        [_Line, bool], bool
-    ]  # whether a line that stands below a speech, behind a blank one or not, goes on with it
+    # whether a line that stands below a speech, behind a blank one or not, goes on with it
+    goes_on: Callable[[_Line, bool], bool]
     titles: bool  # whether a line in capitals is the title of a scene
 
 

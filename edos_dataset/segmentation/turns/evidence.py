@@ -23,16 +23,8 @@ Floats = npt.NDArray[np.float64]
 UNKNOWN, OUTSIDE, INSIDE = 99, 98, 97
 """The numbers of their own; all others are below."""
 
-_GAPS = (
-    0.3,
-    0.5,
-    0.75,
-    1.0,
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-)  # seconds; a pause below 0.3 is how a subtitler parts blocks that follow at once, by 0 to 6 frames
+# Seconds; a pause below 0.3 is how a subtitler parts blocks that follow at once, by 0 to 6 frames.
+_GAPS = (0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 _DURATIONS = (0.8, 1.2, 1.6, 2.0, 2.5, 3.0, 4.0, 6.0)  # seconds
 _RATES = (6.0, 9.0, 12.0, 15.0, 18.0, 22.0)  # letters a second
 _DENSITIES = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0)  # sentences a minute

@@ -156,14 +156,12 @@ class NetScorer:
         full = self._full
         filtered = _convolve(words, full["filter.weight"], full["filter.bias"])
         filtered[starts] = 0  # the empty words only part sentences, and their 0 is the relu
-        pooled = np.maximum.reduceat(
-            np.ascontiguousarray(filtered.T), starts[:-1], axis=1
-        ).T  # along the rows it takes three times as long
+        # along the rows it takes three times as long
+        pooled = np.maximum.reduceat(np.ascontiguousarray(filtered.T), starts[:-1], axis=1).T
         begin, end = starts[:-1, None], starts[1:, None]
         steps = np.arange(1, EDGE + 1)
-        edges = np.hstack(
-            [np.minimum(begin + steps, end), np.maximum(end - steps, begin)]
-        )  # beyond the other end: an empty word
+        # beyond the other end: an empty word
+        edges = np.hstack([np.minimum(begin + steps, end), np.maximum(end - steps, begin)])
         return np.hstack(
             [pooled, _relu(words[edges].reshape(len(begin), -1) @ full["edge.weight"] + full["edge.bias"])]
         )

@@ -206,7 +206,7 @@ def _judges(scorer: TurnScorer, language: str) -> bool:
 
 
 def _pauses(sentences: pa.StructArray) -> np.ndarray:
-    """Return the seconds between each sentence and the one before, NaN where a time is missing or nothing comes before."""
+    """Return the seconds between each sentence and the one before, NaN where a time is missing or none is before."""
     start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
     pauses: np.ndarray = np.full(len(sentences), np.nan)
     pauses[1:] = start[1:] - end[:-1]

@@ -18,8 +18,8 @@ _INITIAL = re.compile(rf' initial="({_VALUE}*)">([^<&]*)</w>')
 _BETWEEN_WORDS = re.compile(rf'</w>{_BLANKS}<w id="{_VALUE}*">')
 # The commonest neighbours are taken together: the cost of the scan is the number of its matches.
 _ITEM = re.compile(
-    rf'<w id="{_VALUE}*">{_BLANKS}([^ \t\r\n<][^<]*)</w>{_BLANKS}(?:<time id="{_VALUE}*E" value="({_VALUE}+)" '
-    rf"?/>{_BLANKS})?"
+    rf'<w id="{_VALUE}*">{_BLANKS}([^ \t\r\n<][^<]*)</w>{_BLANKS}'
+    rf'(?:<time id="{_VALUE}*E" value="({_VALUE}+)" ?/>{_BLANKS})?'
     rf'|</s>{_BLANKS}<s id="({_VALUE}+)">{_BLANKS}(?:<time id="{_VALUE}*S" value="({_VALUE}+)" ?/>{_BLANKS})?'
     rf'|<time id="{_VALUE}*([SE])" value="({_VALUE}*)" ?/>{_BLANKS}'
     r"|([^ \t\r\n<][^<]*)"
