@@ -86,15 +86,15 @@ class SplitSentences(Stage):
         columns = [lines.field(field.name).to_pylist() for field in LINE]
         upper_counts = primary_language(language) not in _NOUNS_CAPITALISED
         marked = _marks_ends(lines)
-        found: list[_Line] = []
+        sentences: list[_Line] = []
         for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):
-            found += _sentences(passage, upper_counts)
+            sentences += _sentences(passage, upper_counts)
         rows = (
-            dict(zip(_Line._fields, zip(*found, strict=True), strict=True))
-            if found
+            dict(zip(_Line._fields, zip(*sentences, strict=True), strict=True))
+            if sentences
             else dict.fromkeys(_Line._fields, ())
         )
-        flat: pa.StructArray = nest([0, len(found)], LINE, {**rows, "id": range(1, len(found) + 1)}).flatten()
+        flat: pa.StructArray = nest([0, len(sentences)], LINE, {**rows, "id": range(1, len(sentences) + 1)}).flatten()
         return flat
 
     def _passages(self, lines: Iterator[_Line], upper_counts: bool, marked: bool) -> Iterator[list[_Line]]:

@@ -53,7 +53,7 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
         raise SourceError("no source given: name at least one file, folder or zip archive of subtitles")
     walk = _Walk()
     walk.run(sources)
-    found: dict[str, tuple[Named, _Entry]] = {}
+    by_id: dict[str, tuple[Named, _Entry]] = {}
     for entry in walk.entries:
         named = name_file(entry.path, entry.full_path)
         if named.language is not None and not same_language(named.language, language):
@@ -61,12 +61,12 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
                 (entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}")
             )
             continue
-        if named.document_id in found:
-            raise _collision(named.document_id, found[named.document_id][1], entry)
-        found[named.document_id] = (named, entry)
-    if not found:
+        if named.document_id in by_id:
+            raise _collision(named.document_id, by_id[named.document_id][1], entry)
+        by_id[named.document_id] = (named, entry)
+    if not by_id:
         raise _nothing_found(sources, walk.skipped)
-    ordered = sorted(found.values(), key=lambda pair: (pair[0].film, pair[0].document_id))
+    ordered = sorted(by_id.values(), key=lambda pair: (pair[0].film, pair[0].document_id))
     total = sum(entry.size for _, entry in ordered)
     return Inventory(_to_table(ordered), sorted(walk.skipped), len(ordered), total)
 

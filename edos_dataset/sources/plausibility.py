@@ -49,15 +49,15 @@ def score_characters(text: str, language: str | None) -> tuple[float, int]:
     """
     total = 0.0
     letters: list[str] = []
-    found = [match.start() for match in islice(_NON_ASCII.finditer(text), MOST)]
-    for at in found:
+    places = [match.start() for match in islice(_NON_ASCII.finditer(text), MOST)]
+    for at in places:
         character = text[at]
         total += _score(character, text[at - 1] if at else " ", text[at + 1] if at + 1 < len(text) else " ", language)
         if character.isalpha():
             letters.append(character.lower()[0])
-    if not found:
+    if not places:
         return 0.0, 0
-    return total / len(found) + ONE_ALPHABET * _share_of_one_alphabet(letters), len(found)
+    return total / len(places) + ONE_ALPHABET * _share_of_one_alphabet(letters), len(places)
 
 
 def _share_of_one_alphabet(letters: list[str]) -> float:

@@ -100,21 +100,21 @@ class _Form(NamedTuple):
 
 
 def _transcript(lines: list[_Line]) -> _Form:
-    found = {
+    named = {
         index: match
         for index, line in enumerate(lines)
         if (match := _NAMED.match(line.text)) and not _is_mark(line.text, match["name"])
     }
-    body = _body({index: match["name"] for index, match in found.items() if match["rest"]})
+    body = _body({index: match["name"] for index, match in named.items() if match["rest"]})
     below = [
         lines[index + 1].indent
-        for index in found
-        if index in body and index + 1 not in found and lines[index + 1 : index + 2] and lines[index + 1].text
+        for index in named
+        if index in body and index + 1 not in named and lines[index + 1 : index + 2] and lines[index + 1].text
     ]
     hanging = [indent for indent in below if indent >= _LEAST_HANG]
     hang = Counter(hanging).most_common(1)[0][0] if 2 * len(hanging) > len(below) else 0
     begins = {}
-    for index, match in found.items():
+    for index, match in named.items():
         hangs_below = bool(hang) and index + 1 < len(lines) and lines[index + 1].indent >= _LEAST_HANG
         if index in body and (match["rest"] or hangs_below) and (lines[index].indent < hang or not hang):
             begins[index] = match["name"], match["rest"] or ""
@@ -132,18 +132,18 @@ def _is_mark(text: str, name: str) -> bool:
 
 
 def _screenplay(lines: list[_Line]) -> _Form:
-    found = {}
+    cues = {}
     for index, (line, below) in enumerate(zip(lines[:-1], lines[1:], strict=True)):
         alone = index == 0 or not lines[index - 1].text
         match = _CUE.match(line.text) if alone and below.text and not _SCENE.match(line.text) else None
         if match and (below.indent < line.indent or (below.indent == line.indent and not _CAPITALS.match(below.text))):
-            found[index] = match["name"]
+            cues[index] = match["name"]
     centre, column = (
-        Counter(lines[index + step].indent for index in found).most_common(1)[0][0] if found else 0 for step in (0, 1)
+        Counter(lines[index + step].indent for index in cues).most_common(1)[0][0] if cues else 0 for step in (0, 1)
     )
-    found = {index: name for index, name in found.items() if lines[index].indent >= centre // 2}
-    body = _body(found)
-    begins = {index: (name, "") for index, name in found.items() if index in body}
+    cues = {index: name for index, name in cues.items() if lines[index].indent >= centre // 2}
+    body = _body(cues)
+    begins = {index: (name, "") for index, name in cues.items() if index in body}
     # What stands further to the right than the names is a transition or the number of a page.
     return _Form(
         begins,

@@ -63,29 +63,29 @@ def read_cues(text: str) -> Cues:
         The cues. Counted are names without a cue (`missed`), cues without text (`empty`), without an end (`no_end`) or
         with one before the start (`backward`: the end is null), and lines outside of cues (`stray`).
     """
-    found = Cues()
+    track = Cues()
     text = _EVENT.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n"))
     names: list[str] = []
     speaker, last = None, 0
     for match in _CUE.finditer(text):
-        found.problems["stray"] += _count_stray(text[last : match.start()])
+        track.problems["stray"] += _count_stray(text[last : match.start()])
         last = match.end()
         names += [line.lstrip("# ").rstrip() for line in match["names"].splitlines()]
         lines = tuple(line.strip() for line in match["lines"].splitlines() if line.strip())
         if not lines:
-            found.problems["empty"] += 1
+            track.problems["empty"] += 1
             continue
         speaker = names[-1] if names else speaker
         start, end = float(match["start"]), float(match["end"]) if match["end"] else None
         if end is None or end < start:
-            found.problems["no_end" if end is None else "backward"] += 1
+            track.problems["no_end" if end is None else "backward"] += 1
             end = None
-        found.problems["missed"] += max(len(names) - 1, 0)
-        found.cues.append(Cue(start, end, lines, speaker, bool(names), tuple(names[:-1])))
+        track.problems["missed"] += max(len(names) - 1, 0)
+        track.cues.append(Cue(start, end, lines, speaker, bool(names), tuple(names[:-1])))
         names = []
-    found.problems["stray"] += _count_stray(text[last:])
-    found.problems += Counter()  # drops the zeros
-    return found
+    track.problems["stray"] += _count_stray(text[last:])
+    track.problems += Counter()  # drops the zeros
+    return track
 
 
 def _count_stray(text: str) -> int:

@@ -54,14 +54,14 @@ def read(table: pa.Table, language: str) -> Reading:
     """Read the documents of SENTENCES, all in one language (ISO 639-1)."""
     sentences, offsets = unnest(table, "sentences")
     tokens = hash_tokens(sentences.field("text"), language)
-    found = evidence(sentences, tokens, offsets)
-    return Reading(table, offsets, mask_names(tokens, tokens.offsets[offsets]), found)
+    masked = mask_names(tokens, tokens.offsets[offsets])
+    return Reading(table, offsets, masked, evidence(sentences, tokens, offsets))
 
 
 def probabilities(log_odds: Floats) -> npt.NDArray[np.float32]:
     """Return what log-odds (natural logarithm) stand for; NaN stays."""
-    found: npt.NDArray[np.float32] = (1 / (1 + np.exp(-log_odds))).astype(np.float32)
-    return found
+    probability: npt.NDArray[np.float32] = (1 / (1 + np.exp(-log_odds))).astype(np.float32)
+    return probability
 
 
 def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[str, Bins | Hashes]:
@@ -117,9 +117,9 @@ def first_sentences(offsets: Bins) -> npt.NDArray[np.bool_]:
     """Return which sentences are the first of a document, [sentences], for the positions [documents + 1] at which
     documents begin.
     """
-    found = np.zeros(offsets[-1], bool)
-    found[offsets[:-1][np.diff(offsets) > 0]] = True
-    return found
+    first = np.zeros(offsets[-1], bool)
+    first[offsets[:-1][np.diff(offsets) > 0]] = True
+    return first
 
 
 def beside(values: Bins | Hashes, step: int, document: Bins) -> Bins | Hashes:

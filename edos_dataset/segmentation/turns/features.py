@@ -148,8 +148,8 @@ def _edges(tokens: Tokens, document: Bins) -> dict[str, Bins | Hashes]:
 
 def _genres(table: pa.Table, document: Bins, known: tuple[str, ...]) -> dict[str, Bins | Hashes]:
     """Return the first two known genres of each sentence's document, in the order of the alphabet."""
-    found = [sorted(set(source["genres"] or ()) & set(known)) for source in table["source"].to_pylist()]
-    places = {place: [hash64(names[place]) if len(names) > place else UNKNOWN for names in found] for place in (0, 1)}
+    genres = [sorted(set(source["genres"] or ()) & set(known)) for source in table["source"].to_pylist()]
+    places = {place: [hash64(names[place]) if len(names) > place else UNKNOWN for names in genres] for place in (0, 1)}
     return {f"genre.{place}": np.array(values, np.uint64)[document] for place, values in places.items()}
 
 

@@ -148,9 +148,9 @@ class NetScorer:
         sentences = np.hstack([vectors, _relu(full["evidence"][document.evidence].sum(axis=1))])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
-        found: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
-        found[0] = np.nan
-        return found
+        log_odds: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
+        log_odds[0] = np.nan
+        return log_odds
 
     def _sentence_vectors(self, words: Floats, starts: Ints) -> Floats:
         full = self._full

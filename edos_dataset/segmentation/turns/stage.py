@@ -157,9 +157,8 @@ class SegmentTurns(Stage):
         language.
         """
         scorer = load_scorer(self.scorer)
-        judged = np.array(
-            [_judges(scorer, language or self.language) for language in table["language"].to_pylist()], bool
-        )
+        languages = table["language"].to_pylist()
+        judged = np.array([_judges(scorer, language or self.language) for language in languages], bool)
         if judged.all():
             return scorer.same_turn(table)
         lengths = pc.list_value_length(table["sentences"]).to_numpy()

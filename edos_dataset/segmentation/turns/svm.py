@@ -95,8 +95,8 @@ class SvmScorer:
         Raises:
             FileNotFoundError: the folder holds no such scorer.
         """
-        arrays, found, record = read_folder(folder, _FILE)
-        facts = json.loads(found["scorer"])
+        arrays, packed_facts, record = read_folder(folder, _FILE)
+        facts = json.loads(packed_facts["scorer"])
         return cls(arrays["weights"], facts["slope"], facts["bias"], FeatureSettings(**facts["settings"]), record)
 
     def _packed(self) -> bytes:
