@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from edos_dataset.runs.pipeline import code_hash, hash_json
+from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.sources.parsed import Parsed
 from edos_dataset.sources.subtitles.opus import parse_opus
 from edos_dataset.sources.subtitles.text import parse_subtitles

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.runs import pipeline
+from edos_dataset.runs import fingerprints
 from edos_dataset.schema import DETAIL, REASON
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.sources import formats
@@ -25,7 +25,7 @@ def forget() -> None:
     """Forget what was found and imported, as a new process would."""
     formats.formats.cache_clear()
     formats.formats_by_suffix.cache_clear()
-    pipeline.code_hash.cache_clear()
+    fingerprints.code_hash.cache_clear()
     for name in [name for name in sys.modules if name.startswith("edos_lines")]:
         del sys.modules[name]
 
