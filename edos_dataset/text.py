@@ -33,6 +33,9 @@ LANGUAGE_CODES: frozenset[str] = frozenset(TWO_LETTERS.values()) | {
 }  # fmt: skip
 """The codes of ISO 639-1 that a file's name may carry."""
 
+CAPITALISED_NOUNS: tuple[str, ...] = ("de", "lb")
+"""Languages that write nouns with a capital, which so speaks neither for a name nor for a new sentence."""
+
 _CODE_OF_NAME = {
     "arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl",
     "english": "en", "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hebrew": "he", "hungarian": "hu",
@@ -102,6 +105,17 @@ def hash64(data: str | bytes) -> int:
     """Return a 64-bit hash, 0 to 2**64 - 1, the same on every machine; a text has that of its UTF-8."""
     data = data.encode() if isinstance(data, str) else data
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
+
+
+def one_edit(one: str, other: str) -> bool:
+    """Tell whether a letter more, less or other, or two neighbours swapped, make one text out of another."""
+    if one == other:
+        return False
+    same = next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    a, b = one[same:], other[same:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def primary_language(code: str | None) -> str:

@@ -11,6 +11,7 @@ from edos_dataset.text import (
     guess_language,
     hash64,
     normalise,
+    one_edit,
     primary_language,
     same_language,
     tokenize,
@@ -78,3 +79,27 @@ def test_hashes_are_those_of_earlier_versions() -> None:
 def test_ascii_is_normalised_as_any_other_text(text: str) -> None:
     """The short cut gives the same."""
     assert normalise(text) == normalise(f"{text} é").removesuffix("é").rstrip()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("ab", "abc", True),
+        ("abc", "ab", True),
+        ("abc", "bc", True),
+        ("abc", "axc", True),
+        ("abcd", "acbd", True),
+        ("ab", "ba", True),
+        ("", "a", True),
+    ]
+    + [
+        ("abc", "abc", False),
+        ("abc", "cba", False),
+        ("abcd", "badc", False),
+        ("", "ab", False),
+        ("abc", "abcde", False),
+        ("abcd", "dabc", False),
+    ],
+)
+def test_one_edit(one, other, same):
+    assert one_edit(one, other) is one_edit(other, one) is same

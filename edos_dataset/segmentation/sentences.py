@@ -13,9 +13,8 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, SENTENCES
 from edos_dataset.sources.formats import formats
-from edos_dataset.text import primary_language
+from edos_dataset.text import CAPITALISED_NOUNS, primary_language
 
-_NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a new sentence
 _AFTER_MARK = "\"'”’»)]*"
 _BEFORE_WORD = "\"'“„«»‘¿¡([*"
 _MARKS = (".", "!", "?", "…", ":", ";")
@@ -84,7 +83,7 @@ class SplitSentences(Stage):
 
     def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
         columns = [lines.field(field.name).to_pylist() for field in LINE]
-        upper_counts = primary_language(language) not in _NOUNS_CAPITALISED
+        upper_counts = primary_language(language) not in CAPITALISED_NOUNS
         marked = _marks_ends(lines)
         sentences: list[_Line] = []
         for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):

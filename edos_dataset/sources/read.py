@@ -76,7 +76,7 @@ class ReadFilms(Stage):
         return counts | {"bad times": int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)}
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Return path, reason and message of each file that could not be read; not of one that was read and not wanted."""
+        """Return path, reason and message of each file that could not be read, not of one that is not wanted."""
         rows = rejected.select(["source", REASON, DETAIL]).to_pylist()
         return [
             {"path": row["source"]["path"], "reason": row[REASON], "detail": row[DETAIL]}

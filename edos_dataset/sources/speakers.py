@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from edos_dataset.text import one_edit
+
 _TIME = r"-?\d+\.\d+[ \t]*$"
 _EVENT = re.compile(rf"^{_TIME}\n\*\*[^*\n]+\*\*\n?", re.MULTILINE)
 _CUE = re.compile(
@@ -136,22 +138,9 @@ def _person(name: str, known: Mapping[str, int], main: set[str]) -> str | None:
 
 def _is_variant(name: str, main: str) -> bool:
     short = len(name) >= 4 and main.startswith(name)
-    return short or (len(name) >= 3 and name == _VOWELS.sub("", main)) or _one_edit(name, main)
+    return short or (len(name) >= 3 and name == _VOWELS.sub("", main)) or _is_misspelt(name, main)
 
 
-def _one_edit(one: str, other: str) -> bool:
-    """Return whether two words of the same first letter, the longer of five or more, differ by one letter or by two
-    swapped ones.
-    """
-    if max(len(one), len(other)) < 5 or one[0] != other[0]:
-        return False
-    front = next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-    one, other = one[front:], other[front:]
-    return (
-        one[1:] == other[1:]
-        or one == other[1:]
-        or one[1:] == other
-        or (one[:2] == other[1::-1] and one[2:] == other[2:])
-    )
+def _is_misspelt(name: str, main: str) -> bool:
+    """Return whether two names of the same first letter, the longer of five or more, are one edit apart."""
+    return max(len(name), len(main)) >= 5 and name[0] == main[0] and one_edit(name, main)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.segmentation.turns.evidence import UNKNOWN, Bins, Hashes, Reading, beside, first_sentences
+from edos_dataset.arrays import Bools, Hashes, Ints
+from edos_dataset.segmentation.turns.evidence import UNKNOWN, Bins, Reading, beside, first_sentences
 from edos_dataset.segmentation.turns.tokens import WORD, Tokens
 from edos_dataset.text import hash64
 
-Codes = npt.NDArray[np.int64]
+Codes = Ints
 
 GROUPS = (
     "ngrams",
@@ -83,7 +83,7 @@ class Seams:
     plain: int
     bags: Codes
     offsets: Codes
-    first: npt.NDArray[np.bool_]
+    first: Bools
 
 
 def read_seams(reading: Reading, settings: FeatureSettings) -> Seams:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.arrays import Floats, Ints
+from edos_dataset.arrays import Doubles, Floats, Hashes, Ints
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
 from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, write_folder
 
@@ -68,7 +68,7 @@ class NetInputs:
     evidence: Ints
 
 
-def read_inputs(reading: Reading, vocabulary: npt.NDArray[np.uint64]) -> Iterator[NetInputs]:
+def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
     """Yield what the network sees of each document.
 
     Args:
@@ -109,7 +109,7 @@ class NetScorer:
     """
 
     weights: dict[str, npt.NDArray[Any]]
-    vocabulary: npt.NDArray[np.uint64]
+    vocabulary: Hashes
     languages: tuple[str, ...] = ("en",)
     record: dict[str, Any] = field(default_factory=dict)
     _full: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
@@ -134,7 +134,7 @@ class NetScorer:
         """Score every sentence of some documents; see TurnScorer."""
         return probabilities(self.log_odds(read(table, self.languages[0])))
 
-    def log_odds(self, reading: Reading) -> npt.NDArray[np.float64]:
+    def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
         return np.concatenate(
             [np.zeros(0), *(self._log_odds(document) for document in read_inputs(reading, self.vocabulary))]

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import simplemma
 
-from edos_dataset.text import hash64, primary_language
+from edos_dataset.arrays import Hashes, Ints
+from edos_dataset.text import CAPITALISED_NOUNS, hash64, primary_language
 
 _TOKEN = re.compile(
     r"(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<trail>\.\.+|…|--+|[—–])|(?P<mark>[.!?,;:])|\S"
 )
 _CURLY = str.maketrans("’", "'")
-_NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a name
 _NAME = np.uint64(hash64("<name>"))
 WORD, MARK = 0, 1
 LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
@@ -40,13 +40,13 @@ class Tokens:
         offsets: int64 [sentences + 1], where the tokens of each sentence begin.
     """
 
-    surface: npt.NDArray[np.uint64]
-    lemma: npt.NDArray[np.uint64]
+    surface: Hashes
+    lemma: Hashes
     kind: npt.NDArray[np.int8]
     case: npt.NDArray[np.int8]
-    word: npt.NDArray[np.int64]
+    word: Ints
     words: int
-    offsets: npt.NDArray[np.int64]
+    offsets: Ints
 
 
 def hash_tokens(texts: pa.StringArray, language: str | None) -> Tokens:
@@ -73,7 +73,7 @@ def hash_tokens(texts: pa.StringArray, language: str | None) -> Tokens:
     return Tokens(surface[index], lemma[index], narrow[0][index], narrow[1][index], word[index], len(distinct), offsets)
 
 
-def mask_names(tokens: Tokens, documents: npt.NDArray[np.int64]) -> Tokens:
+def mask_names(tokens: Tokens, documents: Ints) -> Tokens:
     """Take every word that a document writes with a capital inside sentences, and never without one, for a name: names
     of one show say nothing of another.
     """
@@ -100,7 +100,7 @@ def _split(piece: str, language: str) -> tuple[tuple[int, int, int, int], ...]:
 def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int, int]:
     text = text.translate(_CURLY)
     if form == "word":
-        capitalised = text[0].isupper() and text[1:2].islower() and language not in _NOUNS_CAPITALISED
+        capitalised = text[0].isupper() and text[1:2].islower() and language not in CAPITALISED_NOUNS
         case = CAPITALISED if capitalised else LOWER if text[0].islower() else OTHER_CASE
         small = text.lower()
         return hash64(small), hash64(_lemma(small, language)), WORD, case
