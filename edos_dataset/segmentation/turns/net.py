@@ -122,7 +122,8 @@ class NetScorer:
                 f"the embedding must have {words} rows for {len(self.vocabulary)} words, got "
                 f"{self.weights['words'].shape[0]}"
             )
-        self._full.update({name: value.astype(np.float32) for name, value in self.weights.items()})
+        # In the order in which files hold them: products of arrays that lie otherwise differ in the last bit.
+        self._full.update({name: value.astype(np.float32, order="C") for name, value in self.weights.items()})
         self._full["words"] *= self._full.pop("words_scale")
 
     @property
