@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
 
 

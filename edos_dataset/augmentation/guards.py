@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Bools, Ints
 from edos_dataset.augmentation.similarity import TWO_GB, Vectors, nearest, take
-from edos_dataset.cleaning.rules import normalise
+from edos_dataset.text import normalise
 
 _ROWS = 512  # texts compared by words at a time, and
 _VECTORS = 1 << 16  # by vectors

@@ -2,7 +2,10 @@
 
 import re
 
-_TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sgt|Capt|Lt|Sir|Lady|Father|Sister|Aunt|Uncle|Agent|Officer|Detective|Captain|Doctor|Professor|President)"
+_TITLE = (
+    r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sgt|Capt|Lt|Sir|Lady|Father|Sister|Aunt|Uncle|Agent|Officer|Detective|Captain|Doctor"
+    r"|Professor|President)"
+)
 _UPPER = r"[^\W\d_a-z][\w'’.\-/&#]*(?:,? [\w'’.\-/&#]+){0,4}"
 _CAPITALISED = r"[^\W\d_a-z][\w'’.\-/]*(?:(?: (?:and|&|/))? [^\W\d_a-z][\w'’.\-/]*){0,2}"
 _SPEAKER = re.compile(rf"({_UPPER}|{_CAPITALISED}) ?:(?![\d/\\])\s*")
@@ -13,18 +16,21 @@ _SOUND_WORD = re.compile(
 )
 # Words that come before a colon, or begin what comes before one, without being anybody's name.
 _ORDINARY_WORDS = """
-a i i'm i'll it it's its you your he his she her we our they their my me this that these those there here what when where who why how which the
-and but or so because if then as for from with without to at by on in of off out up about after before once is are was were be been do does did has
-have had can could will would should must may might not no yes yeah yep nope oh ah hey hi hello ok okay well now just only also always never maybe
-remember look listen see wait think imagine know guess say says said tell ask asks answer answers question questions note notes notice warning caution
-attention danger update correction translation quote unquote result results rule rules problem problems solution fact facts truth lie lies point
-option options choice step tip hint clue example exhibit case lesson moral plan goal idea theory conclusion verdict secret subject topic title chapter
-episode scene act part section item number name names age address date time place position status state type category reason reasons reminder message
-news newsflash headline breaking ps p.s pss fyi re cc attn nb eg e.g ie i.e one two three four five six seven eight nine ten first second third fourth
-fifth last next finally another other thing things word words everything something nothing anything only simple easy bottom line long story good bad
-great best worst big new old more most less meaning definition instructions ingredients recipe motto dear today tomorrow tonight yesterday monday
-tuesday wednesday thursday friday saturday sunday january february march july september october november december spoiler trivia
-like previously q scenario dare wrong right left true false total score final same because including namely especially
+a i i'm i'll it it's its you your he his she her we our they their my me this that these those there here what when
+where who why how which the and but or so because if then as for from with without to at by on in of off out up about
+after before once is are was were be been do does did has have had can could will would should must may might not no
+yes yeah yep nope oh ah hey hi hello ok okay well now just only also always never maybe remember look listen see wait
+think imagine know guess say says said tell ask asks answer answers question questions note notes notice warning
+caution attention danger update correction translation quote unquote result results rule rules problem problems
+solution fact facts truth lie lies point option options choice step tip hint clue example exhibit case lesson moral
+plan goal idea theory conclusion verdict secret subject topic title chapter episode scene act part section item number
+name names age address date time place position status state type category reason reasons reminder message news
+newsflash headline breaking ps p.s pss fyi re cc attn nb eg e.g ie i.e one two three four five six seven eight nine ten
+first second third fourth fifth last next finally another other thing things word words everything something nothing
+anything only simple easy bottom line long story good bad great best worst big new old more most less meaning
+definition instructions ingredients recipe motto dear today tomorrow tonight yesterday monday tuesday wednesday
+thursday friday saturday sunday january february march july september october november december spoiler trivia like
+previously q scenario dare wrong right left true false total score final same because including namely especially
 """
 _ORDINARY = frozenset(_ORDINARY_WORDS.split())
 _DASH = re.compile(r"(?:[-‐‑‒–—―−]+\s*|>{2,}\s*)+")
@@ -40,16 +46,19 @@ _SUNG = re.compile("[♩♪♫♬¶]+[^♩♪♫♬¶]*[♩♪♫♬¶]+")
 _HASH = re.compile(r"\W*#\s+\D|\W*#.*#$|.*(?:\s|[.,!?])#$")
 
 _MAKER = (
-    r"(?:sub(?:title)?s|subtitl(?:e|ed|ing)|captions|caption(?:ed|ing)|closed[- "
-    r"]caption\w*|re-?sync\w*|sync\w*|transcripts?|transcribed|"
-    r"encod(?:ed|ing)|ripped|corrections|corrected)"
+    r"(?:sub(?:title)?s|subtitl(?:e|ed|ing)|captions|caption(?:ed|ing)|closed[- ]caption\w*|re-?sync\w*|sync\w*"
+    r"|transcripts?|transcribed|encod(?:ed|ing)|ripped|corrections|corrected)"
 )
-_WORK = r"(?:translat(?:ed|ion)|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created|provided|shared|uploaded|made)"
+_WORK = (
+    r"(?:translat(?:ed|ion)|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created"
+    r"|provided|shared|uploaded|made)"
+)
 _JOBS = rf"(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*"
 _NAMES = r"(?-i:$|[A-Z\d~@\"'][\w.@]*(?: [A-Z\d&~@(\"'][\w.@)]*){0,4}[^.!?\w]*(?<![.!?])$)"
 _FOREIGN = (
-    r"(?:untertitel(?:ung)?|übersetzung|felirat(?:ok)?|fordította|fordítás|szöveg|időzítés|subtítulos|traducción|traduction|sous-titr\w+|sottotitoli|"
-    r"traduzione|legendas|tradução|ondertitel\w+|vertaling)\b\s*(?::|von\b|por\b|par\b|di\b|door\b|a cura\b)"
+    r"(?:untertitel(?:ung)?|übersetzung|felirat(?:ok)?|fordította|fordítás|szöveg|időzítés|subtítulos|traducción"
+    r"|traduction|sous-titr\w+|sottotitoli|traduzione|legendas|tradução|ondertitel\w+|vertaling)"
+    r"\b\s*(?::|von\b|por\b|par\b|di\b|door\b|a cura\b)"
 )
 _OPENING_CREDIT = re.compile(
     rf"\W*(?:(?:english |german |hungarian )?{_MAKER}{_JOBS}\s*(?:\bby\b|:)|{_WORK}{_JOBS}\s*(?:\bby:?|:)\s*{_NAMES}"
@@ -57,9 +66,9 @@ _OPENING_CREDIT = re.compile(
     re.IGNORECASE,
 )
 _CREDIT = re.compile(
-    r"www\.\w|https?:|\w@\w+\.\w|\b(?:open|tv)?subtitles?\.(?:org|net|com)|\bopensubtitles\b|\baddic7ed\b|\bsubscene\b|\bpodnapisi\b|\ballsubs\b"
-    r"|\brate this subtitle\b|\bchoose the best subtitles\b|\ball rights reserved\b|(?:^|\s)©\s*[\da-z]|\bcopyright "
-    r"(?:\(c\)|\d{4})"
+    r"www\.\w|https?:|\w@\w+\.\w|\b(?:open|tv)?subtitles?\.(?:org|net|com)|\bopensubtitles\b|\baddic7ed\b"
+    r"|\bsubscene\b|\bpodnapisi\b|\ballsubs\b|\brate this subtitle\b|\bchoose the best subtitles\b"
+    r"|\ball rights reserved\b|(?:^|\s)©\s*[\da-z]|\bcopyright (?:\(c\)|\d{4})"
     r"|\bcaptioning (?:institute|center|centre|sponsored)\b|\bcaptions? copyright\b",
     re.IGNORECASE,
 )

@@ -13,6 +13,7 @@ from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.cleaning.rejects import part
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import LINE
+from edos_dataset.text import primary_language
 
 REASONS = ("too_long", "credit", "music", "sound", "empty")
 """Reason codes of the stage."""
@@ -21,10 +22,10 @@ REASONS = ("too_long", "credit", "music", "sound", "empty")
 _SUSPECT = (
     r"[<>{}&\\\[\]()*#♩♪♫♬¶©@]|[^\S ]|  |^ | $|^[\"'“]?[-‐‑‒–—―−]|^.{1,48}:"
     "|[\u00a0\u00ad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ufff9-\ufffb\x00-\x1f\x7f]"
-    r"|(?i:www\.|subti|caption|sync|copyright|rights "
-    r"reserved|download|addic7ed|subscene|podnapisi|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
-    r"|^\W*(?i:advertise|support "
-    r"us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared|uploaded|made|ripp|encod|transcri)"
+    r"|(?i:www\.|subti|caption|sync|copyright|rights reserved|download|addic7ed|subscene|podnapisi"
+    r"|untertitel|felirat|sous-titr|sottotit|legendas|ondertit)"
+    r"|^\W*(?i:advertise|support us|transl|corre|edited|timed|adapted|improved|proofread|revis|created|provided|shared"
+    r"|uploaded|made|ripp|encod|transcri)"
     r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
 )
 _CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"
@@ -65,7 +66,7 @@ class CleanLines(Stage):
         dash = pc.fill_null(lines.field("dash"), False).to_numpy(zero_copy_only=False).copy()
         speaker = lines.field("speaker").to_pylist()
         codes = np.zeros(len(texts), np.int64)
-        english = [(language or self.language)[:2].lower() == "en" for language in table["language"].to_pylist()]
+        english = [primary_language(language or self.language) == "en" for language in table["language"].to_pylist()]
         for row, start, stop in _suspect_blocks(lines, offsets):
             for place, line in enumerate(_clean_block(texts[start:stop], english[row]), start):
                 texts[place] = line.text

@@ -6,9 +6,8 @@ import html
 import re
 
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|\w+);")
-_DRAWING = re.compile(
-    r"\{[^{}]*\\p[1-9][^{}]*\}.*?(?:\{[^{}]*\\p0[^{}]*\}|$)"
-)  # ASS vector shapes, whose text is coordinates
+# ASS vector shapes, whose text is coordinates
+_DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}.*?(?:\{[^{}]*\\p0[^{}]*\}|$)")
 _OVERRIDE = re.compile(r"\{[^{}]*\}")
 _ESCAPE = re.compile(r"\\[Nnh]")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^<>]+)>")  # WebVTT names the speaker in a tag
@@ -28,11 +27,13 @@ _DIGIT_ONE = re.compile(r"(?<![\w'’])1(?=['’](?:m|ll|ve|d)\b)")
 _NUMERAL = re.compile(r"(?<=[a-z] )l{2,3}\b")  # "Part ll"
 _LETTER_I = re.compile(r"\b[A-Za-z]*(?:[a-z]I|I[a-z])[A-Za-z]*\b")
 _COMMON_WORDS = """
-all already also although always until alone along almost else less let lets like little long look last late later least leave left life line listen
-live lot lots love lose loss lost will well still till tell tells told call called kill feel fell full girl guilty hell hello help held hold old only
-really real people place please pull play plan problem possible school self small smell smile sell simple single sleep slow soul steal talk tall table
-world while whole wall walk would could should able black fall felt family final finally follow himself herself itself myself yourself ourselves
-themselves actually probably totally usually especially exactly absolutely ill I'll you'll he'll she'll we'll they'll it'll
+all already also although always until alone along almost else less let lets like little long look last late later
+least leave left life line listen live lot lots love lose loss lost will well still till tell tells told call called
+kill feel fell full girl guilty hell hello help held hold old only really real people place please pull play plan
+problem possible school self small smell smile sell simple single sleep slow soul steal talk tall table world while
+whole wall walk would could should able black fall felt family final finally follow himself herself itself myself
+yourself ourselves themselves actually probably totally usually especially exactly absolutely ill I'll you'll he'll
+she'll we'll they'll it'll
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import yaml
 
 from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.text import one_edit
 
 MISSING = -1
 """In place of a label id: an answer that is none of the 41, or a task without a label."""
@@ -54,17 +55,6 @@ def read_answer(given: str) -> Answer:
         if len(name) >= _SHORTEST and text[:1] == name[0] and one_edit(text, name)
     ]
     return Answer(near[0], text, "spelling") if len(near) == 1 else Answer(MISSING, text, "outside")
-
-
-def one_edit(one: str, other: str) -> bool:
-    """Tell whether a letter more, less or other, or two neighbours swapped, make one text out of another."""
-    if one == other:
-        return False
-    same = next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-    a, b = one[same:], other[same:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 @cache

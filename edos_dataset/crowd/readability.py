@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.cleaning.rules import normalise, tokenize
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.shards import read_pieces
 from edos_dataset.schema import SPLITS
+from edos_dataset.text import normalise, tokenize
 
 _SPARE = 4  # candidates of a label that are kept before the worst leave, in multiples of those wanted
 
@@ -28,7 +28,7 @@ class Readability:
     f = (sum of the frequencies of all tokens) / (alpha + number of tokens): dialogues of rare words, and short ones,
     have less of it. d = share of distinct words. The paper does not say what a frequency is; here it is a token's share
     of all tokens of the corpus, so that f is of the size of 0.04 d, and d is a share, from 0 to 1. Tokens are those of
-    `cleaning.rules.tokenize`, in lower case; words are without punctuation, which repeats in every good text.
+    `text.tokenize`, in lower case; words are without punctuation, which repeats in every good text.
 
     Attributes:
         frequencies: token → share of the corpus, 0 to 1.

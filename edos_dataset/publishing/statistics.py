@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import unnest
-from edos_dataset.cleaning.rules import count_tokens
 from edos_dataset.schema import SPLITS
+from edos_dataset.text import count_tokens
 
 CONFIDENCE_BINS = 10
 """Bins of equal width from 0 to 1."""
@@ -32,7 +32,7 @@ class Statistics:
     Attributes:
         rows: split to number of dialogues.
         turns: split to number of turns.
-        tokens: split to tokens of all turns, as `cleaning.rules.tokenize` counts them.
+        tokens: split to tokens of all turns, as `text.tokenize` counts them.
         labels: label id to number of turns, for the labelled configs.
         prompts: label id to number of dialogues whose first turn has it (EDOS paper, Table 9); likewise.
         label_sources: model to number of turns that it labelled; likewise.

@@ -69,8 +69,8 @@ def _cuts(ours: np.ndarray, theirs: np.ndarray) -> list[tuple[int, int]]:
     if len(ours) < 2 * _PIECE:
         return []
     once = [
-        (found[counts == 1], at[counts == 1])
-        for found, at, counts in (_count(hash_phrases(words, _PHRASE)) for words in (ours, theirs))
+        (phrases[counts == 1], at[counts == 1])
+        for phrases, at, counts in (_count(hash_phrases(words, _PHRASE)) for words in (ours, theirs))
     ]
     _, mine, other = np.intersect1d(once[0][0], once[1][0], assume_unique=True, return_indices=True)
     pairs = np.stack([once[0][1][mine], once[1][1][other]])
@@ -86,8 +86,8 @@ def _cuts(ours: np.ndarray, theirs: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _count(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    found, at, counts = np.unique(values, return_index=True, return_counts=True)
-    return found, at, counts
+    distinct, at, counts = np.unique(values, return_index=True, return_counts=True)
+    return distinct, at, counts
 
 
 def _narrow_gaps(place: np.ndarray, length: int) -> Iterator[tuple[int, int, int, int]]:

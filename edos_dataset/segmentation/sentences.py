@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import LINE, SENTENCES
+from edos_dataset.sources.formats import formats
+from edos_dataset.text import CAPITALISED_NOUNS, primary_language
 
-_NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a new sentence
 _AFTER_MARK = "\"'”’»)]*"
 _BEFORE_WORD = "\"'“„«»‘¿¡([*"
 _MARKS = (".", "!", "?", "…", ":", ";")
@@ -43,7 +44,7 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitSentences(Stage):
-    """Join the lines of subtitles to sentences; OPUS documents have sentences already and pass.
+    """Join the lines of subtitles to sentences; documents of formats that give whole sentences, as OPUS does, pass.
 
     A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new
     one begins, and the pause between them. A dash or the name of another speaker always begins a sentence.
@@ -66,11 +67,13 @@ class SplitSentences(Stage):
         """Turn LINES into SENTENCES, a document a row."""
         lines, offsets = unnest(table, "lines")
         pieces: list[pa.StructArray] = []
+        known = formats()
         for row, (source, language) in enumerate(
             zip(table["source"].to_pylist(), table["language"].to_pylist(), strict=True)
         ):
             document = lines.slice(offsets[row], offsets[row + 1] - offsets[row])
-            pieces.append(document if source["kind"] == "opus" else self._split(document, language))
+            whole = source["kind"] in known and known[source["kind"]].whole_sentences
+            pieces.append(document if whole else self._split(document, language))
         flat = pa.concat_arrays(pieces) if pieces else lines
         ends = np.cumsum([0, *map(len, pieces)])
         columns = {name: table[name] for name in SENTENCES.names if name != "sentences"}
@@ -80,17 +83,17 @@ class SplitSentences(Stage):
 
     def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
         columns = [lines.field(field.name).to_pylist() for field in LINE]
-        upper_counts = (language or "")[:2].lower() not in _NOUNS_CAPITALISED
+        upper_counts = primary_language(language) not in CAPITALISED_NOUNS
         marked = _marks_ends(lines)
-        found: list[_Line] = []
+        sentences: list[_Line] = []
         for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):
-            found += _sentences(passage, upper_counts)
+            sentences += _sentences(passage, upper_counts)
         rows = (
-            dict(zip(_Line._fields, zip(*found, strict=True), strict=True))
-            if found
+            dict(zip(_Line._fields, zip(*sentences, strict=True), strict=True))
+            if sentences
             else dict.fromkeys(_Line._fields, ())
         )
-        flat: pa.StructArray = nest([0, len(found)], LINE, {**rows, "id": range(1, len(found) + 1)}).flatten()
+        flat: pa.StructArray = nest([0, len(sentences)], LINE, {**rows, "id": range(1, len(sentences) + 1)}).flatten()
         return flat
 
     def _passages(self, lines: Iterator[_Line], upper_counts: bool, marked: bool) -> Iterator[list[_Line]]:

@@ -10,17 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 _SPELLINGS = {
-    "gonna": "going to", "wanna": "want to", "gotta": "got to", "kinda": "kind of", "sorta": "sort of", "outta": "out of", "lemme": "let me",
-    "gimme": "give me", "dunno": "do not know", "cause": "because", "cuz": "because", "em": "them", "til": "until", "till": "until", "ya": "you",
-    "y'all": "you all", "ma'am": "madam", "c'mon": "come on", "ok": "okay", "yeah": "yes", "yep": "yes", "yup": "yes", "dr": "doctor", "mr": "mister",
-    "mrs": "missus", "prof": "professor", "sgt": "sergeant", "lt": "lieutenant", "vs": "versus", "alright": "all right", "cannot": "can not",
-    "won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "&": "and", "%": "percent", "um": "uh", "er": "uh", "erm": "uh",
-    "ah": "oh", "mum": "mom",
+    "gonna": "going to", "wanna": "want to", "gotta": "got to", "kinda": "kind of", "sorta": "sort of",
+    "outta": "out of", "lemme": "let me", "gimme": "give me", "dunno": "do not know", "cause": "because",
+    "cuz": "because", "em": "them", "til": "until", "till": "until", "ya": "you", "y'all": "you all", "ma'am": "madam",
+    "c'mon": "come on", "ok": "okay", "yeah": "yes", "yep": "yes", "yup": "yes", "dr": "doctor", "mr": "mister",
+    "mrs": "missus", "prof": "professor", "sgt": "sergeant", "lt": "lieutenant", "vs": "versus", "alright": "all right",
+    "cannot": "can not", "won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "&": "and",
+    "%": "percent", "um": "uh", "er": "uh", "erm": "uh", "ah": "oh", "mum": "mom",
 }  # fmt: skip
 _ENDINGS = {"n't": "not", "'m": "am", "'re": "are", "'ll": "will", "'ve": "have", "'s": "is", "'d": "would"}
 _UNITS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen",
-    "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORD = re.compile(r"\n|[^\W_]+(?:'[^\W_]+)*(?:(?<=in)')?|[&%]")

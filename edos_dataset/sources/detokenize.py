@@ -37,9 +37,8 @@ def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
     text = _CLOCK.sub(":", _LEFT.sub("", "\n".join(sentences)))
     for opening in _OPENING:
         text = text.replace(opening, opening[0])
-    text = _SHOUTED_ENDING.sub(
-        lambda match: match[0].lower(), text.replace("- -", "--")
-    )  # "can'T": OPUS gave the true case of "CAN" only
+    # "can'T": OPUS gave the true case of "CAN" only
+    text = _SHOUTED_ENDING.sub(lambda match: match[0].lower(), text.replace("- -", "--"))
     if any(sign in text for sign in "$£€#"):
         text = _AMOUNT.sub(r"\1", text)
     if language in _ELIDING:

@@ -4,13 +4,14 @@ import codecs
 import math
 import re
 
-from edos_dataset.sources.languages import guess_language
 from edos_dataset.sources.parsed import ReadError
 from edos_dataset.sources.plausibility import score_characters
+from edos_dataset.text import guess_language
 
 CANDIDATES: tuple[str, ...] = (
-    "cp1252", "cp1250", "iso8859-2", "cp1251", "cp1254", "cp1253", "cp1257", "cp1255", "cp1256", "koi8-r", "iso8859-15", "iso8859-5", "iso8859-7",
-    "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "cp874", "cp850", "cp852", "cp866", "cp437", "mac-roman",
+    "cp1252", "cp1250", "iso8859-2", "cp1251", "cp1254", "cp1253", "cp1257", "cp1255", "cp1256", "koi8-r", "iso8859-15",
+    "iso8859-5", "iso8859-7", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "cp874", "cp850", "cp852", "cp866",
+    "cp437", "mac-roman",
 )  # fmt: skip
 """Encodings tried on bytes that are not UTF-8, the likelier first: where two give equally plausible text the first is
 taken.
@@ -36,19 +37,16 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _DECLARED_BONUS = 0.5
-_RARE = frozenset(
-    {"cp850", "cp852", "cp866", "cp437", "mac-roman"}
-)  # of DOS and old Macs: "…" of cp1252 is "à" in all of DOS
+# Of DOS and old Macs: "…" of cp1252 is "à" in all of DOS.
+_RARE = frozenset({"cp850", "cp852", "cp866", "cp437", "mac-roman"})
 _RARE_MALUS = 0.5
 _NON_ASCII_LINE = re.compile(rb"[^\r\n]{0,400}[\x80-\xff][^\r\n]{0,400}")
 # What a byte becomes if read as Windows-1252, and as Latin-1 where that has no character.
 _BYTES = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
 _CONTINUATIONS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
 _MISREAD = re.compile(f"[ÂÃÄÅ][{re.escape(_CONTINUATIONS)}]|â[{re.escape(_CONTINUATIONS)}]{{2}}")
-_SUSPICIOUS = (
-    re.compile(rb"\xc3[\x82\x83\xa2]"),
-    re.compile(rb"\xc2[\x80-\x9f]"),
-)  # "Â", "Ã", "â", and control characters
+# "Â", "Ã", "â", and control characters
+_SUSPICIOUS = (re.compile(rb"\xc3[\x82\x83\xa2]"), re.compile(rb"\xc2[\x80-\x9f]"))
 _MISREAD_LEADS = re.compile("[ÂÃâ]")
 _CONTROLS = {byte: character for character, byte in _BYTES.items() if byte < 0xA0}
 _CONTROL = re.compile("[\x80-\x9f]")
@@ -104,7 +102,7 @@ def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:
 
 
 def _decode_wide(data: bytes) -> tuple[str, str, float]:
-    """Decode UTF-16 without a mark: in a subtitle most of the upper bytes are zero, as times and line ends are ASCII."""
+    """Decode UTF-16 without a mark: in a subtitle most upper bytes are zero, as times and line ends are ASCII."""
     sample = data[:SAMPLE]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = max(len(sample) // 2, 1)

@@ -12,14 +12,9 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.schema import FILE, FILMS
-from edos_dataset.sources.names import KINDS, SUFFIXES, Named, name_file, same_language, split_suffix
-
-BYTES_PER_SENTENCE: dict[str, float] = {"opus": 300.0, "subtitle": 50.0}
-"""Stored bytes that hold about one sentence. Parsed OPUS XML takes 300 (5 to 6 words and their tags), a SubRip line 50.
-"""
-
-COMPRESSION: dict[str, float] = {"opus": 5.5, "subtitle": 2.4}
-"""How many times smaller gzip or zip makes such a file."""
+from edos_dataset.sources.formats import formats, formats_by_suffix
+from edos_dataset.sources.names import Named, name_file, split_suffix
+from edos_dataset.text import same_language
 
 
 class SourceError(ValueError):
@@ -58,7 +53,7 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
         raise SourceError("no source given: name at least one file, folder or zip archive of subtitles")
     walk = _Walk()
     walk.run(sources)
-    found: dict[str, tuple[Named, _Entry]] = {}
+    by_id: dict[str, tuple[Named, _Entry]] = {}
     for entry in walk.entries:
         named = name_file(entry.path, entry.full_path)
         if named.language is not None and not same_language(named.language, language):
@@ -66,12 +61,12 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
                 (entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}")
             )
             continue
-        if named.document_id in found:
-            raise _collision(named.document_id, found[named.document_id][1], entry)
-        found[named.document_id] = (named, entry)
-    if not found:
+        if named.document_id in by_id:
+            raise _collision(named.document_id, by_id[named.document_id][1], entry)
+        by_id[named.document_id] = (named, entry)
+    if not by_id:
         raise _nothing_found(sources, walk.skipped)
-    ordered = sorted(found.values(), key=lambda pair: (pair[0].film, pair[0].document_id))
+    ordered = sorted(by_id.values(), key=lambda pair: (pair[0].film, pair[0].document_id))
     total = sum(entry.size for _, entry in ordered)
     return Inventory(_to_table(ordered), sorted(walk.skipped), len(ordered), total)
 
@@ -81,11 +76,11 @@ def estimate_sentences(films: pa.Table) -> np.ndarray:
     files.
     """
     flat, offsets = unnest(films, "files")
-    kinds, names = flat.field("kind").to_pylist(), flat.field("path").to_pylist()
+    of_kind = [formats()[kind] for kind in flat.field("kind").to_pylist()]
     zipped = flat.field("member").is_valid().to_numpy(zero_copy_only=False)
-    packed = zipped | np.array([name.endswith(".gz") for name in names], dtype=bool)
-    rate = np.array([1 / BYTES_PER_SENTENCE[kind] for kind in kinds]) * np.where(
-        packed, [COMPRESSION[kind] for kind in kinds], 1.0
+    packed = zipped | np.array([path.endswith(".gz") for path in flat.field("path").to_pylist()], dtype=bool)
+    rate = np.array([1 / format.bytes_per_sentence for format in of_kind]) * np.where(
+        packed, [format.packing for format in of_kind], 1.0
     )
     running = np.concatenate([[0.0], np.cumsum(flat.field("size").to_numpy() * rate)])
     return np.asarray(np.maximum(running[offsets[1:]] - running[offsets[:-1]], 1.0))
@@ -176,7 +171,7 @@ class _Walk:
         suffix = split_suffix(entry.path)[1]
         if "/__MACOSX/" in entry.path or entry.path.rpartition("/")[2].startswith("._"):
             self.skipped.append((entry.path, "not_subtitles: a resource file of macOS"))
-        elif suffix not in KINDS:
+        elif suffix not in formats_by_suffix():
             self.skipped.append((entry.path, f"not_subtitles: suffix {suffix or 'missing'}"))
         else:
             self.entries.append(entry)
@@ -209,7 +204,7 @@ def _nothing_found(sources: Sequence[Path], skipped: Sequence[tuple[str, str]]) 
     names = ", ".join(sorted(str(source) for source in sources))
     others = "; ".join(f"{path} ({reason})" for path, reason in sorted(skipped)[:3])
     seen = f" {len(skipped)} other files were found, such as {others}." if skipped else ""
-    return SourceError(f"no subtitles in {names}.{seen} Known suffixes: {', '.join(SUFFIXES)}")
+    return SourceError(f"no subtitles in {names}.{seen} Known suffixes: {', '.join([*formats_by_suffix(), '.zip'])}")
 
 
 def _to_table(ordered: Sequence[tuple[Named, _Entry]]) -> pa.Table:

@@ -3,55 +3,12 @@
 import re
 from dataclasses import dataclass
 
-KINDS: dict[str, str] = {
-    suffix + packed: kind
-    for suffix, kind in {
-        ".xml": "opus",
-        ".srt": "subtitle",
-        ".vtt": "subtitle",
-        ".ass": "subtitle",
-        ".ssa": "subtitle",
-    }.items()
-    for packed in ("", ".gz")
-}
-"""Kind of file by suffix."""
+from edos_dataset.sources.formats import formats_by_suffix
+from edos_dataset.text import LANGUAGE_CODES, TWO_LETTERS
 
-SUFFIXES: tuple[str, ...] = (*KINDS, ".zip")
-"""All suffixes that a source may have."""
-
-_LANGUAGES = {
-    "ara": "ar", "bul": "bg", "ces": "cs", "chi": "zh", "cze": "cs", "dan": "da", "deu": "de", "dut": "nl", "ell": "el", "eng": "en", "fin": "fi",
-    "fra": "fr", "fre": "fr", "ger": "de", "gre": "el", "heb": "he", "hin": "hi", "hrv": "hr", "hun": "hu", "ind": "id", "ita": "it", "jpn": "ja",
-    "kor": "ko", "nld": "nl", "nor": "no", "pol": "pl", "por": "pt", "ron": "ro", "rum": "ro", "rus": "ru", "slk": "sk", "slo": "sk", "slv": "sl",
-    "spa": "es", "srp": "sr", "swe": "sv", "tha": "th", "tur": "tr", "ukr": "uk", "vie": "vi", "zho": "zh",
-}  # fmt: skip
-_CODES = frozenset(_LANGUAGES.values()) | {
-    "bn",
-    "et",
-    "eu",
-    "fa",
-    "ga",
-    "gl",
-    "is",
-    "lt",
-    "lv",
-    "mk",
-    "ms",
-    "nb",
-    "sq",
-    "ta",
-    "te",
-    "ur",
-}
 # Such a code is also a word of titles ("dr.no.srt"): it is believed only behind a release name, which has a number in
 # it.
 _WORDS = frozenset({"he", "hi", "id", "is", "it", "no", "vi"})
-_NAMES = {
-    "arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi",
-    "french": "fr", "german": "de", "greek": "el", "hebrew": "he", "hungarian": "hu", "italian": "it", "japanese": "ja", "korean": "ko",
-    "norwegian": "no", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl",
-    "spanish": "es", "swedish": "sv", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
-}  # fmt: skip
 _VARIANTS = frozenset({"cc", "default", "forced", "foreign", "full", "sdh"})
 
 _OPUS = re.compile(
@@ -60,16 +17,6 @@ _OPUS = re.compile(
 _EPISODE = re.compile(r"(?:^|(?<=[^a-z0-9]))s(\d{1,2})[ ._-]?e(\d{1,3})((?:-?e\d{1,3})*)(?![a-z0-9])")
 _SEASON_FOLDER = re.compile(r"(?:season|series|s)?[ ._-]*\d+|subs?|subtitles?")
 _SEPARATORS = re.compile(r"[\s._-]+")
-
-
-def code_of_language(name: str | None) -> str | None:
-    """Return the code of a language named in English ("German" is "de"), or null for a name not known."""
-    return _NAMES.get((name or "").lower())
-
-
-def same_language(one: str, other: str) -> bool:
-    """Whether two codes are of one language, whatever its region: "pt_br" and "pt-PT" are."""
-    return one.lower().replace("-", "_").partition("_")[0] == other.lower().replace("-", "_").partition("_")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +59,7 @@ def name_file(path: str, full_path: str) -> Named:
             of `edos curate en`.
     """
     stem, suffix = split_suffix(path)
-    kind = KINDS[suffix]
+    kind = formats_by_suffix()[suffix].kind
     opus = _OPUS.search(split_suffix(full_path)[0]) if kind == "opus" else None
     if opus:
         return _name_opus(opus, stem)
@@ -127,7 +74,7 @@ def _name_opus(match: re.Match[str], stem: str) -> Named:
     document_id = f"{match['year']}/{match['imdb']}/{match['file']}"
     film = f"imdb/{imdb}" if imdb else stem
     language = match["language"]
-    language = _LANGUAGES.get(language, language) if language else None
+    language = TWO_LETTERS.get(language, language) if language else None
     return Named(document_id, film, "opus", year if 1870 <= year <= 2100 else None, imdb or None, language)
 
 
@@ -139,9 +86,9 @@ def _strip_tags(stem: str) -> tuple[str, str | None]:
         if not dot or not rest.rpartition("/")[2]:
             return stem, language
         base = tag.partition("-")[0]
-        code = _LANGUAGES.get(base, base)
+        code = TWO_LETTERS.get(base, base)
         if (
-            code in _CODES
+            code in LANGUAGE_CODES
             and base.islower()
             and language is None
             and (code not in _WORDS or any(map(str.isdigit, rest.rpartition("/")[2])))

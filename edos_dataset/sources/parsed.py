@@ -70,6 +70,15 @@ class Parsed:
     facts: Facts = field(default_factory=Facts)
     speakers: list[str | None] | None = None
 
+    def __post_init__(self) -> None:
+        """Check that the columns are of one length; a reader that gets this wrong must not spoil other files."""
+        names = ("ids", "texts", "starts", "ends", "first_blocks", "last_blocks")
+        lengths = {name: len(getattr(self, name)) for name in names}
+        if self.speakers is not None:
+            lengths["speakers"] = len(self.speakers)
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a parsed file must be of one length, got {lengths}")
+
     @property
     def timed_share(self) -> float:
         """Share of the lines that have both times, 0 to 1."""

@@ -7,10 +7,11 @@ from functools import lru_cache
 from itertools import islice
 
 LETTERS: dict[str, str] = {
-    "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâ", "es": "áéíóúüñ", "et": "äõöüšž", "fi": "äöå",
-    "fr": "àâæçéèêëîïôœùûü", "hr": "čćđšž", "hu": "áéíóöőúüű", "is": "áæðéíóöþúý", "it": "àèéìòù", "lt": "ąčęėįšųūž", "lv": "āčēģīķļņšūž",
-    "nl": "ëïéèöü", "no": "æøåé", "nb": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú", "ro": "ăâîșțşţ", "sk": "áäčďéíĺľňóôŕšťúýž", "sl": "čšž",
-    "sq": "ëç", "sr": "čćđšž", "sv": "åäöé", "tr": "çğıöşüâî",
+    "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "en": "éèêëïöüçñàâ", "es": "áéíóúüñ",
+    "et": "äõöüšž", "fi": "äöå", "fr": "àâæçéèêëîïôœùûü", "hr": "čćđšž", "hu": "áéíóöőúüű", "is": "áæðéíóöþúý",
+    "it": "àèéìòù", "lt": "ąčęėįšųūž", "lv": "āčēģīķļņšūž", "nl": "ëïéèöü", "no": "æøåé", "nb": "æøåé",
+    "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú", "ro": "ăâîșțşţ", "sk": "áäčďéíĺľňóôŕšťúýž", "sl": "čšž", "sq": "ëç",
+    "sr": "čćđšž", "sv": "åäöé", "tr": "çğıöşüâî",
 }  # fmt: skip
 """Letters beyond a to z by language, lower case."""
 
@@ -21,12 +22,13 @@ ONE_ALPHABET = 1.0
 """Bonus of letters that are all of one language."""
 
 _SCRIPTS: tuple[tuple[int, int, str], ...] = (
-    (0x41, 0x24F, "latin"), (0x370, 0x3FF, "greek"), (0x400, 0x52F, "cyrillic"), (0x590, 0x5FF, "hebrew"), (0x600, 0x6FF, "arabic"),
-    (0xE00, 0xE7F, "thai"), (0x1E00, 0x1EFF, "latin"), (0x3040, 0x30FF, "east"), (0x4E00, 0x9FFF, "east"), (0xAC00, 0xD7A3, "east"),
+    (0x41, 0x24F, "latin"), (0x370, 0x3FF, "greek"), (0x400, 0x52F, "cyrillic"), (0x590, 0x5FF, "hebrew"),
+    (0x600, 0x6FF, "arabic"), (0xE00, 0xE7F, "thai"), (0x1E00, 0x1EFF, "latin"), (0x3040, 0x30FF, "east"),
+    (0x4E00, 0x9FFF, "east"), (0xAC00, 0xD7A3, "east"),
 )  # fmt: skip
 _LANGUAGE_SCRIPTS = {
-    "ar": "arabic", "bg": "cyrillic", "el": "greek", "fa": "arabic", "he": "hebrew", "ja": "east", "ko": "east", "mk": "cyrillic", "ru": "cyrillic",
-    "th": "thai", "uk": "cyrillic", "zh": "east",
+    "ar": "arabic", "bg": "cyrillic", "el": "greek", "fa": "arabic", "he": "hebrew", "ja": "east", "ko": "east",
+    "mk": "cyrillic", "ru": "cyrillic", "th": "thai", "uk": "cyrillic", "zh": "east",
 }  # fmt: skip
 # The commonest letters of Russian and of Greek: they tell an alphabet in its order from the same bytes in another
 # order.
@@ -47,15 +49,15 @@ def score_characters(text: str, language: str | None) -> tuple[float, int]:
     """
     total = 0.0
     letters: list[str] = []
-    found = [match.start() for match in islice(_NON_ASCII.finditer(text), MOST)]
-    for at in found:
+    places = [match.start() for match in islice(_NON_ASCII.finditer(text), MOST)]
+    for at in places:
         character = text[at]
         total += _score(character, text[at - 1] if at else " ", text[at + 1] if at + 1 < len(text) else " ", language)
         if character.isalpha():
             letters.append(character.lower()[0])
-    if not found:
+    if not places:
         return 0.0, 0
-    return total / len(found) + ONE_ALPHABET * _share_of_one_alphabet(letters), len(found)
+    return total / len(places) + ONE_ALPHABET * _share_of_one_alphabet(letters), len(places)
 
 
 def _share_of_one_alphabet(letters: list[str]) -> float:

@@ -1,6 +1,5 @@
 """The first stage: from the files of a film to the lines of its best file."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -14,10 +13,9 @@ from edos_dataset.arrays import nest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
-from edos_dataset.sources.names import code_of_language, same_language
+from edos_dataset.sources.formats import code_of_others, formats
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError
-from edos_dataset.sources.subtitles.opus import parse_opus
-from edos_dataset.sources.subtitles.text import parse_subtitles
+from edos_dataset.text import code_of_language, same_language
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
@@ -27,8 +25,6 @@ OTHER_LANGUAGE = "other_language"
 
 LONGEST_LINE = 20_000
 """Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
-
-_READERS: dict[str, Callable[[bytes, str], Parsed]] = {"opus": parse_opus, "subtitle": parse_subtitles}
 
 
 @dataclass(frozen=True)
@@ -68,6 +64,10 @@ class ReadFilms(Stage):
             rows += self._read_film(film, files)
         return _to_table(rows)
 
+    def inputs(self) -> dict[str, str]:
+        """Return the hashes of the code of other packages' formats."""
+        return code_of_others()
+
     def tally(self, table: pa.Table) -> dict[str, int]:
         """Count the files read by encoding, and the times that were dropped."""
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
@@ -76,7 +76,7 @@ class ReadFilms(Stage):
         return counts | {"bad times": int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)}
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Return path, reason and message of each file that could not be read; not of one that was read and not wanted."""
+        """Return path, reason and message of each file that could not be read, not of one that is not wanted."""
         rows = rejected.select(["source", REASON, DETAIL]).to_pylist()
         return [
             {"path": row["source"]["path"], "reason": row[REASON], "detail": row[DETAIL]}
@@ -104,12 +104,12 @@ class ReadFilms(Stage):
     def _read_file(self, file: dict[str, Any], language: str) -> Parsed:
         data = read_bytes(Path(file["location"]), file["member"], self.max_bytes)
         try:
-            parsed = _READERS[file["kind"]](data, language)
+            parsed = formats()[file["kind"]].reader(data, language)
+            longest = max(map(len, parsed.texts))
         except ReadError:
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
             raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
-        longest = max(map(len, parsed.texts))
         if longest > LONGEST_LINE:
             raise ReadError("not_subtitles", f"a line of {longest:,} characters")
         said = code_of_language(parsed.facts.language)

@@ -39,20 +39,21 @@ class _Line(NamedTuple):
 
 _NAME_WORD = r"(?:[A-ZÀ-Þ0-9#][\w.'’\-#]*|of|the|on|in|at|and|with|from|for|de|van|von|la|&|/)"
 _NAMED = re.compile(
-    rf"(?P<name>{_NAME_WORD}(?:[ "
-    rf"/,]+{_NAME_WORD}){{0,4}}(?:'s?)?)(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$"
+    rf"(?P<name>{_NAME_WORD}(?:[ /,]+{_NAME_WORD}){{0,4}}(?:'s?)?)"
+    r"(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$"
 )
 _CUE = re.compile(
-    r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, "
-    r"]{0,38}?)(?:\s*\([^)]*\))*\s*:?$"
+    r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)"
+    r"(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, ]{0,38}?)(?:\s*\([^)]*\))*\s*:?$"
 )
 _ASIDE = re.compile(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\[(][^\])]{0,80}$")  # the last kind was never closed
 _SCENE = re.compile(
     r"[\[(]?\s*(?-i:(?=[A-Z]))(?:(?:end\s+of\s+)?(?:act|scene|part|sc\.)\b"
     r"(?:\s*:|\s+(?:\d|[ivx]+\b|[a-z]\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
-    r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ "
-    r"]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
-    r"|dissolve\s+(?:back\s+)?to\b|reset\s+to\b|flashback\b|(?:opening|closing|end)?\s*(?:credits?|titles?)(?:\s+tag)?\s*[:\])]*$|time\s+(?:lapse|cut)\b"
+    r"|int(?:erior)?[.:/ ]|ext(?:erior)?[.:/ ]|i/e\b|fade[sd]?\s+(?:in|out|to|up)\b"
+    r"|(?:smash\s+|match\s+|jump\s+|quick\s+)?cut\s+(?:back\s+)?to\b"
+    r"|dissolve\s+(?:back\s+)?to\b|reset\s+to\b|flashback\b"
+    r"|(?:opening|closing|end)?\s*(?:credits?|titles?)(?:\s+tag)?\s*[:\])]*$|time\s+(?:lapse|cut)\b"
     r"|commercial\s+break\b|(?:the\s+)?end\b\s*[.\])]*$)",
     re.IGNORECASE,
 )
@@ -84,8 +85,7 @@ def read_script(text: str) -> list[Speech]:
     if not speeches:
         raise ValueError(
             f"no speech found in {len(lines):,} lines: expected a transcript (`Name: speech`) or a screenplay (NAME on "
-            "its own line above the speech); "
-            f"the text begins with {text.strip()[:40]!r}"
+            f"its own line above the speech); the text begins with {text.strip()[:40]!r}"
         )
     return speeches
 
@@ -94,28 +94,27 @@ class _Form(NamedTuple):
     """How speeches are written."""
 
     begins: dict[int, tuple[str, str]]  # index of the line at which a speech begins → name and first words
-    goes_on: Callable[
-        [_Line, bool], bool
-    ]  # whether a line that stands below a speech, behind a blank one or not, goes on with it
+    # whether a line that stands below a speech, behind a blank one or not, goes on with it
+    goes_on: Callable[[_Line, bool], bool]
     titles: bool  # whether a line in capitals is the title of a scene
 
 
 def _transcript(lines: list[_Line]) -> _Form:
-    found = {
+    named = {
         index: match
         for index, line in enumerate(lines)
         if (match := _NAMED.match(line.text)) and not _is_mark(line.text, match["name"])
     }
-    body = _body({index: match["name"] for index, match in found.items() if match["rest"]})
+    body = _body({index: match["name"] for index, match in named.items() if match["rest"]})
     below = [
         lines[index + 1].indent
-        for index in found
-        if index in body and index + 1 not in found and lines[index + 1 : index + 2] and lines[index + 1].text
+        for index in named
+        if index in body and index + 1 not in named and lines[index + 1 : index + 2] and lines[index + 1].text
     ]
     hanging = [indent for indent in below if indent >= _LEAST_HANG]
     hang = Counter(hanging).most_common(1)[0][0] if 2 * len(hanging) > len(below) else 0
     begins = {}
-    for index, match in found.items():
+    for index, match in named.items():
         hangs_below = bool(hang) and index + 1 < len(lines) and lines[index + 1].indent >= _LEAST_HANG
         if index in body and (match["rest"] or hangs_below) and (lines[index].indent < hang or not hang):
             begins[index] = match["name"], match["rest"] or ""
@@ -133,18 +132,18 @@ def _is_mark(text: str, name: str) -> bool:
 
 
 def _screenplay(lines: list[_Line]) -> _Form:
-    found = {}
+    cues = {}
     for index, (line, below) in enumerate(zip(lines[:-1], lines[1:], strict=True)):
         alone = index == 0 or not lines[index - 1].text
         match = _CUE.match(line.text) if alone and below.text and not _SCENE.match(line.text) else None
         if match and (below.indent < line.indent or (below.indent == line.indent and not _CAPITALS.match(below.text))):
-            found[index] = match["name"]
+            cues[index] = match["name"]
     centre, column = (
-        Counter(lines[index + step].indent for index in found).most_common(1)[0][0] if found else 0 for step in (0, 1)
+        Counter(lines[index + step].indent for index in cues).most_common(1)[0][0] if cues else 0 for step in (0, 1)
     )
-    found = {index: name for index, name in found.items() if lines[index].indent >= centre // 2}
-    body = _body(found)
-    begins = {index: (name, "") for index, name in found.items() if index in body}
+    cues = {index: name for index, name in cues.items() if lines[index].indent >= centre // 2}
+    body = _body(cues)
+    begins = {index: (name, "") for index, name in cues.items() if index in body}
     # What stands further to the right than the names is a transition or the number of a page.
     return _Form(
         begins,

@@ -5,19 +5,21 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from edos_dataset.text import one_edit
+
 _TIME = r"-?\d+\.\d+[ \t]*$"
 _EVENT = re.compile(rf"^{_TIME}\n\*\*[^*\n]+\*\*\n?", re.MULTILINE)
 _CUE = re.compile(
     rf"(?P<names>(?:^#.*\n)*)^(?P<start>{_TIME})\n(?P<lines>(?:^(?!#|{_TIME}).*\n)*)(?:^(?P<end>{_TIME})\n?)?",
     re.MULTILINE,
 )
-_GROUP = (
-    "ALL BOTH TOGETHER ALLTOGETHER EVERYONE EVERYBODY OTHERS VARIOUS GANG CROWD GUYS GIRLS BOYS THEGUYS THEGIRLS "
-    "THEBOYS THEGANG THEOTHERS UNKNOWN"
-    " SCENE CAPTION STORY TELEPLAY OPENINGCREDITS CLOSINGCREDITS ENDCREDITS CREDITS OPENINGTITLES CLOSINGTITLES "
-    "COMMERCIALBREAK"
-)
-_NOBODY = frozenset(_GROUP.split())
+_NOBODYS_NAMES = """
+ALL BOTH TOGETHER ALLTOGETHER EVERYONE EVERYBODY OTHERS VARIOUS GANG CROWD GUYS GIRLS BOYS THEGUYS THEGIRLS THEBOYS
+THEGANG THEOTHERS UNKNOWN
+SCENE CAPTION STORY TELEPLAY OPENINGCREDITS CLOSINGCREDITS ENDCREDITS CREDITS OPENINGTITLES CLOSINGTITLES
+COMMERCIALBREAK
+"""
+_NOBODY = frozenset(_NOBODYS_NAMES.split())
 _PAIR = re.compile(r"(.+?)(?: AND |AND|[&/,+])(.+)")
 _NOT_NAME = re.compile(r"\(.*?\)|[^\w&/,+ ]|_")
 _MAIN_SHARE = 0.02
@@ -63,29 +65,29 @@ def read_cues(text: str) -> Cues:
         The cues. Counted are names without a cue (`missed`), cues without text (`empty`), without an end (`no_end`) or
         with one before the start (`backward`: the end is null), and lines outside of cues (`stray`).
     """
-    found = Cues()
+    track = Cues()
     text = _EVENT.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n"))
     names: list[str] = []
     speaker, last = None, 0
     for match in _CUE.finditer(text):
-        found.problems["stray"] += _count_stray(text[last : match.start()])
+        track.problems["stray"] += _count_stray(text[last : match.start()])
         last = match.end()
         names += [line.lstrip("# ").rstrip() for line in match["names"].splitlines()]
         lines = tuple(line.strip() for line in match["lines"].splitlines() if line.strip())
         if not lines:
-            found.problems["empty"] += 1
+            track.problems["empty"] += 1
             continue
         speaker = names[-1] if names else speaker
         start, end = float(match["start"]), float(match["end"]) if match["end"] else None
         if end is None or end < start:
-            found.problems["no_end" if end is None else "backward"] += 1
+            track.problems["no_end" if end is None else "backward"] += 1
             end = None
-        found.problems["missed"] += max(len(names) - 1, 0)
-        found.cues.append(Cue(start, end, lines, speaker, bool(names), tuple(names[:-1])))
+        track.problems["missed"] += max(len(names) - 1, 0)
+        track.cues.append(Cue(start, end, lines, speaker, bool(names), tuple(names[:-1])))
         names = []
-    found.problems["stray"] += _count_stray(text[last:])
-    found.problems += Counter()  # drops the zeros
-    return found
+    track.problems["stray"] += _count_stray(text[last:])
+    track.problems += Counter()  # drops the zeros
+    return track
 
 
 def _count_stray(text: str) -> int:
@@ -136,22 +138,9 @@ def _person(name: str, known: Mapping[str, int], main: set[str]) -> str | None:
 
 def _is_variant(name: str, main: str) -> bool:
     short = len(name) >= 4 and main.startswith(name)
-    return short or (len(name) >= 3 and name == _VOWELS.sub("", main)) or _one_edit(name, main)
+    return short or (len(name) >= 3 and name == _VOWELS.sub("", main)) or _is_misspelt(name, main)
 
 
-def _one_edit(one: str, other: str) -> bool:
-    """Return whether two words of the same first letter, the longer of five or more, differ by one letter or by two
-    swapped ones.
-    """
-    if max(len(one), len(other)) < 5 or one[0] != other[0]:
-        return False
-    front = next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-    one, other = one[front:], other[front:]
-    return (
-        one[1:] == other[1:]
-        or one == other[1:]
-        or one[1:] == other
-        or (one[:2] == other[1::-1] and one[2:] == other[2:])
-    )
+def _is_misspelt(name: str, main: str) -> bool:
+    """Return whether two names of the same first letter, the longer of five or more, are one edit apart."""
+    return max(len(name), len(main)) >= 5 and name[0] == main[0] and one_edit(name, main)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from edos_dataset.cleaning import duplicates
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
-from edos_dataset.cleaning.rules import normalise
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.partitions import decide_in_parts
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.pipeline import REMOVALS, split_rejects
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import DIALOGUES, TURN
+from edos_dataset.text import normalise
 
 # Two spellings of the same utterance each, and enough repetitions to reach the limits below.
 TURNS = st.sampled_from(["Yes.", "yes", "No!", "No", "Really?", "Go away.", "I see you."])

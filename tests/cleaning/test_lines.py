@@ -147,8 +147,8 @@ def test_dashes_become_a_field(raw: str, text: str, dash: bool) -> None:
 )
 def test_names_of_speakers_become_a_field(raw: str, text: str, speaker: str) -> None:
     """NAME: in its forms."""
-    ((found, _, name),) = clean(raw)[0]
-    assert (found, name) == (text, speaker)
+    ((cleaned, _, name),) = clean(raw)[0]
+    assert (cleaned, name) == (text, speaker)
 
 
 @pytest.mark.parametrize(

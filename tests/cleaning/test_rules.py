@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edos_dataset.cleaning.rules import CleanTurns, count_tokens, cut_turns, normalise, tokenize
+from edos_dataset.cleaning.rules import CleanTurns, cut_turns
 from edos_dataset.runs.pipeline import count_units, split_rejects
 from edos_dataset.schema import DIALOGUES
 
@@ -188,12 +188,6 @@ def test_dialogues_are_cut_at_given_turns() -> None:
         cut_turns(table, [None, None])
 
 
-def test_words_and_marks_are_tokens() -> None:
-    """The count that fits the papers' figures."""
-    assert tokenize('Don\'t "go" there... Éva-Mária?!') == ["Don't", '"', "go", '"', "there", "...", "Éva-Mária", "?!"]
-    assert normalise("  It's ÜBER,  really! ") == normalise("it s über really")
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -229,9 +223,3 @@ def test_no_turn_is_lost_and_batches_do_not_matter(texts: list[list[str]], cut: 
     assert all(len(turns) > 1 for turns in kept["turns"].to_pylist())
     parts = pa.concat_tables([CleanTurns()(table.slice(0, cut)), CleanTurns()(table.slice(cut))])
     assert parts.to_pylist() == whole.to_pylist()
-
-
-@given(st.lists(st.text("aÉß1_ '’-.!?…¿\n\u00a0日", max_size=12), max_size=8))
-def test_tokens_are_counted_as_they_are_made(texts: list[str]) -> None:
-    """One definition of a token, written for two engines."""
-    assert count_tokens(pa.array(texts, pa.string())).to_pylist() == [len(tokenize(text)) for text in texts]

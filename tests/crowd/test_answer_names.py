@@ -2,7 +2,7 @@
 
 import pytest
 
-from edos_dataset.crowd.names import MISSING, one_edit, read_answer
+from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABEL_IDS, LABELS
 
 
@@ -37,27 +37,3 @@ def test_the_text_of_an_answer_is_comparable():
 
 def test_every_label_means_itself():
     assert [read_answer(f"{name.upper()} (Other)").label for name in LABELS] == list(range(len(LABELS)))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("ab", "abc", True),
-        ("abc", "ab", True),
-        ("abc", "bc", True),
-        ("abc", "axc", True),
-        ("abcd", "acbd", True),
-        ("ab", "ba", True),
-        ("", "a", True),
-    ]
-    + [
-        ("abc", "abc", False),
-        ("abc", "cba", False),
-        ("abcd", "badc", False),
-        ("", "ab", False),
-        ("abc", "abcde", False),
-        ("abcd", "dabc", False),
-    ],
-)
-def test_one_edit(one, other, same):
-    assert one_edit(one, other) is one_edit(other, one) is same

@@ -1,7 +1,6 @@
 import pytest
 
 from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.languages import guess_language
 from edos_dataset.sources.parsed import ReadError
 
 HUNGARIAN = "Őrült vagy? Nem tudom, hol van a kulcs, de megnézem. Tűz van!"
@@ -125,18 +124,3 @@ def test_what_is_no_text(data: bytes, reason: str) -> None:
     with pytest.raises(ReadError) as caught:
         decode(data)
     assert caught.value.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Where have you been? I was so worried that you would not come.", "en"),
-        ("Ich weiss nicht, wo das ist, aber wir sind da.", "de"),
-        ("Nem tudom, hogy mi van, csak egy szot kell mondani.", "hu"),
-        ("Je ne sais pas, mais vous le savez pour une fois.", "fr"),
-        ("Hmm.", None),
-        ("", None),
-    ],
-)
-def test_language_by_its_commonest_words(text: str, language: str | None) -> None:
-    assert guess_language(text) == language

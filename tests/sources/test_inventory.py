@@ -105,9 +105,9 @@ def test_no_order_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(os, "scandir", Shuffled)
     for _ in range(10):
         shuffle(sources)
-        found = find_films(sources, "en")
-        assert found.films.equals(expected.films)
-        assert found.skipped == expected.skipped
+        again = find_films(sources, "en")
+        assert again.films.equals(expected.films)
+        assert again.skipped == expected.skipped
 
 
 def test_folders_of_one_tree_give_the_ids_of_the_tree(tmp_path: Path) -> None:

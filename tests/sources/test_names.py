@@ -1,6 +1,6 @@
 import pytest
 
-from edos_dataset.sources.names import code_of_language, name_file, same_language, split_suffix
+from edos_dataset.sources.names import name_file, split_suffix
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,3 @@ def test_films_of_other_files(path: str, film: str, language: str | None) -> Non
         None,
         None,
     )
-
-
-def test_languages() -> None:
-    assert code_of_language("German") == "de"
-    assert code_of_language("Klingon") is code_of_language(None) is None
-    assert same_language("pt_br", "pt-PT")
-    assert not same_language("de", "en")

@@ -2,6 +2,7 @@ import gzip
 import os
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -9,7 +10,8 @@ import pytest
 
 from edos_dataset.runs.pipeline import count_units
 from edos_dataset.schema import LINES, REASON
-from edos_dataset.sources import read as films
+from edos_dataset.sources import formats
+from edos_dataset.sources import read as reading
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import DETAIL, ReadFilms
 
@@ -181,7 +183,8 @@ def test_a_readers_mistake_costs_one_file(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(data: bytes, language: str) -> None:
         raise RuntimeError("no idea")
 
-    monkeypatch.setitem(films._READERS, "opus", fail)
+    broken = {**formats.formats(), "opus": replace(formats.formats()["opus"], reader=fail)}
+    monkeypatch.setattr(reading, "formats", lambda: broken)
     rows = read(tmp_path / "s", {"a.xml": opus(), "b.srt": SRT})
     assert [row[REASON] for row in rows] == ["reader_failed", None]
     assert "RuntimeError: no idea" in rows[0][DETAIL]

@@ -37,9 +37,9 @@ def test_a_cue_without_a_name_goes_on_with_the_speaker_before():
     ],
 )
 def test_oddities_are_read_over_and_counted(text, cues, problems):
-    found = read_cues(text)
-    assert found.cues == cues
-    assert found.problems == Counter(problems)
+    track = read_cues(text)
+    assert track.cues == cues
+    assert track.problems == Counter(problems)
 
 
 COUNTS = {"HELENA": 400, "OLIVER": 300, "BEN": 200, "GRETA": 90}
@@ -84,7 +84,7 @@ def test_a_variant_of_two_main_speakers_is_neither():
 def test_all_cues_of_the_real_files_are_read():
     for path in sorted((Path(os.environ["EDOS_DATA_DIR"]) / "sitcom_speakers").glob("*.merged")):
         text = path.read_text(encoding="utf-8", errors="replace")
-        found = read_cues(text)
-        assert found.problems["stray"] == 0, path.name
-        assert sum(len(cue.lines) for cue in found.cues) > 0.3 * text.count("\n") / 2, path.name
-        assert all(cue.end is not None for cue in found.cues), path.name
+        track = read_cues(text)
+        assert track.problems["stray"] == 0, path.name
+        assert sum(len(cue.lines) for cue in track.cues) > 0.3 * text.count("\n") / 2, path.name
+        assert all(cue.end is not None for cue in track.cues), path.name

@@ -127,7 +127,9 @@ class Reader:
     def follow(self, block):
         """Carry out a block; what goes wrong raises an AssertionError."""
         if block.file:
-            (self.folder / block.file).write_text(block.text, encoding="utf-8")
+            file = self.folder / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
         elif block.language == "console" and not block.not_run:
             for command, shown in commands_of(block.text):
                 self._type(command, shown)

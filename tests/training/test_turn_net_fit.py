@@ -12,7 +12,7 @@ import torch
 
 from edos_dataset.segmentation.turns.evidence import UNKNOWN, read
 from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
-from edos_dataset.segmentation.turns.tokens import text_hash
+from edos_dataset.text import hash64
 from labelled_films import flat, labelled
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
@@ -156,8 +156,8 @@ def test_vocabulary_is_of_frequent_words_that_are_no_names():
     for line, text in zip(rows[0]["sentences"], texts, strict=True):
         line["text"] = text
     found = training._vocabulary(read(pa.Table.from_pylist(rows, schema=labelled(films(1)).schema), "en"), 2)
-    assert {text_hash("then"), text_hash(".")} < set(found.tolist())
-    assert text_hash("anna") not in found and len(found) == 3, "the third stands for all names"
+    assert {hash64("then"), hash64(".")} < set(found.tolist())
+    assert hash64("anna") not in found and len(found) == 3, "the third stands for all names"
     assert (np.diff(found) > 0).all()
 
 

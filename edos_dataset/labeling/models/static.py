@@ -22,14 +22,15 @@ from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labels import LABELS
 from edos_dataset.segmentation.turns.packed import Arrays, identify, pack, read_folder, write_folder
-from edos_dataset.segmentation.turns.tokens import text_hash, tokenize
+from edos_dataset.segmentation.turns.tokens import hash_tokens
+from edos_dataset.text import hash64
 
 Codes = npt.NDArray[np.uint32]
 
 _CHUNK = 4096  # turns at a time: what is in work stays in the processor's cache
 _FILE = "static.safetensors"
-_EDGE = np.uint64(text_hash("<edge>"))
-_LEMMA, _LEFT, _RIGHT = (np.uint64(text_hash(name) | 1) for name in ("<lemma>", "<left>", "<right>"))
+_EDGE = np.uint64(hash64("<edge>"))
+_LEMMA, _LEFT, _RIGHT = (np.uint64(hash64(name) | 1) for name in ("<lemma>", "<left>", "<right>"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ def ngrams(texts: Sequence[str], language: str = "en") -> Iterator[tuple[Codes, 
         Codes, uint32 [n-grams of this kind], and offsets, int64 [texts + 1]: text i has codes `offsets[i]:offsets[i +
         1]`.
     """
-    tokens = tokenize(pa.array(texts, pa.string()), language)
+    tokens = hash_tokens(pa.array(texts, pa.string()), language)
     yield _short(tokens.surface), tokens.offsets
     differs = tokens.lemma != tokens.surface
     yield _short(tokens.lemma[differs] * _LEMMA), np.r_[0, np.cumsum(differs)][tokens.offsets]

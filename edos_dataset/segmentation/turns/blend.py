@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from edos_dataset.arrays import Doubles, Floats
 from edos_dataset.segmentation.turns.evidence import probabilities, read
 from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.svm import SvmScorer
 
 
-def blend(*log_odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def blend(*log_odds: Doubles) -> Floats:
     """Return the probabilities at the mean of log-odds, each [sentences]."""
     return probabilities(np.mean(log_odds, axis=0))
 
@@ -43,7 +43,7 @@ class BlendScorer:
         """Digests of both."""
         return f"{self.svm.identity}{self.net.identity}"
 
-    def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
+    def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of some documents, which are read once; see TurnScorer."""
         reading = read(table, self.languages[0])
         return blend(self.svm.log_odds(reading), self.net.log_odds(reading))

@@ -9,30 +9,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.arrays import flags, unnest
-from edos_dataset.segmentation.turns.tokens import MARK, WORD, Tokens, mask_names, tokenize
+from edos_dataset.arrays import Bools, Doubles, Floats, Hashes, Ints, flags, unnest
+from edos_dataset.segmentation.turns.tokens import MARK, WORD, Tokens, hash_tokens, mask_names
 
-Bins = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
+Bins = Ints
 
 UNKNOWN, OUTSIDE, INSIDE = 99, 98, 97
 """The numbers of their own; all others are below."""
 
-_GAPS = (
-    0.3,
-    0.5,
-    0.75,
-    1.0,
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-)  # seconds; a pause below 0.3 is how a subtitler parts blocks that follow at once, by 0 to 6 frames
+# Seconds; a pause below 0.3 is how a subtitler parts blocks that follow at once, by 0 to 6 frames.
+_GAPS = (0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 _DURATIONS = (0.8, 1.2, 1.6, 2.0, 2.5, 3.0, 4.0, 6.0)  # seconds
 _RATES = (6.0, 9.0, 12.0, 15.0, 18.0, 22.0)  # letters a second
 _DENSITIES = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0)  # sentences a minute
@@ -61,15 +50,15 @@ class Reading:
 def read(table: pa.Table, language: str) -> Reading:
     """Read the documents of SENTENCES, all in one language (ISO 639-1)."""
     sentences, offsets = unnest(table, "sentences")
-    tokens = tokenize(sentences.field("text"), language)
-    found = evidence(sentences, tokens, offsets)
-    return Reading(table, offsets, mask_names(tokens, tokens.offsets[offsets]), found)
+    tokens = hash_tokens(sentences.field("text"), language)
+    masked = mask_names(tokens, tokens.offsets[offsets])
+    return Reading(table, offsets, masked, evidence(sentences, tokens, offsets))
 
 
-def probabilities(log_odds: Floats) -> npt.NDArray[np.float32]:
+def probabilities(log_odds: Doubles) -> Floats:
     """Return what log-odds (natural logarithm) stand for; NaN stays."""
-    found: npt.NDArray[np.float32] = (1 / (1 + np.exp(-log_odds))).astype(np.float32)
-    return found
+    probability: Floats = (1 / (1 + np.exp(-log_odds))).astype(np.float32)
+    return probability
 
 
 def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[str, Bins | Hashes]:
@@ -121,13 +110,13 @@ def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[s
     }
 
 
-def first_sentences(offsets: Bins) -> npt.NDArray[np.bool_]:
+def first_sentences(offsets: Bins) -> Bools:
     """Return which sentences are the first of a document, [sentences], for the positions [documents + 1] at which
     documents begin.
     """
-    found = np.zeros(offsets[-1], bool)
-    found[offsets[:-1][np.diff(offsets) > 0]] = True
-    return found
+    first = np.zeros(offsets[-1], bool)
+    first[offsets[:-1][np.diff(offsets) > 0]] = True
+    return first
 
 
 def beside(values: Bins | Hashes, step: int, document: Bins) -> Bins | Hashes:
@@ -152,7 +141,7 @@ def _blocks(sentences: pa.StructArray) -> Bins:
     return np.where(np.isnan(step), UNKNOWN, np.clip(np.nan_to_num(step), 0, 2)).astype(np.int64)
 
 
-def _times(sentences: pa.StructArray) -> tuple[Floats, Floats, Floats]:
+def _times(sentences: pa.StructArray) -> tuple[Doubles, Doubles, Doubles]:
     """Return the pause before each sentence and its duration, in seconds, and its letters a second; NaN where not
     known.
     """
@@ -162,7 +151,7 @@ def _times(sentences: pa.StructArray) -> tuple[Floats, Floats, Floats]:
     return start - np.roll(end, 1), duration, letters / np.maximum(duration, 0.1)
 
 
-def _split_blocks(gap: Floats, duration: Floats, offsets: Bins) -> Bins:
+def _split_blocks(gap: Doubles, duration: Doubles, offsets: Bins) -> Bins:
     """Say where one block of two speakers was probably cut in two when its dashes were dropped.
 
     Returns:
@@ -189,13 +178,13 @@ def _marks(tokens: Tokens) -> tuple[Hashes, Hashes]:
     return np.where(begin == end, nothing, head[begin]), np.where(begin == end, nothing, tail[end])
 
 
-def _shares(holds: Bins | npt.NDArray[np.bool_], offsets: Bins) -> Floats:
+def _shares(holds: Bins | Bools, offsets: Bins) -> Doubles:
     """Return the share of each document's sentences for which something holds."""
-    shares: Floats = np.diff(np.r_[0, np.cumsum(holds)][offsets]) / np.maximum(np.diff(offsets), 1)
+    shares: Doubles = np.diff(np.r_[0, np.cumsum(holds)][offsets]) / np.maximum(np.diff(offsets), 1)
     return shares
 
 
-def _densities(sentences: pa.StructArray, offsets: Bins) -> Floats:
+def _densities(sentences: pa.StructArray, offsets: Bins) -> Doubles:
     """Return the sentences a minute of every document, NaN where no time is given."""
     start, end = (_floats(sentences, name) for name in ("start", "end"))
     spans = [
@@ -205,11 +194,11 @@ def _densities(sentences: pa.StructArray, offsets: Bins) -> Floats:
     return np.diff(offsets) / np.maximum(np.array(spans, np.float64) / 60, 1 / 60)
 
 
-def _floats(sentences: pa.StructArray, name: str) -> Floats:
-    values: Floats = sentences.field(name).cast(pa.float64()).to_numpy(zero_copy_only=False)
+def _floats(sentences: pa.StructArray, name: str) -> Doubles:
+    values: Doubles = sentences.field(name).cast(pa.float64()).to_numpy(zero_copy_only=False)
     return values
 
 
-def _bin(values: Floats, edges: tuple[float, ...]) -> Bins:
+def _bin(values: Doubles, edges: tuple[float, ...]) -> Bins:
     bins = np.searchsorted(np.array(edges), values, side="right")
     return np.where(np.isnan(values), UNKNOWN, bins)

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.segmentation.turns.evidence import UNKNOWN, Bins, Hashes, Reading, beside, first_sentences
-from edos_dataset.segmentation.turns.tokens import WORD, Tokens, text_hash
+from edos_dataset.arrays import Bools, Hashes, Ints
+from edos_dataset.segmentation.turns.evidence import UNKNOWN, Bins, Reading, beside, first_sentences
+from edos_dataset.segmentation.turns.tokens import WORD, Tokens
+from edos_dataset.text import hash64
 
-Codes = npt.NDArray[np.int64]
+Codes = Ints
 
 GROUPS = (
     "ngrams",
@@ -34,7 +35,7 @@ GROUPS = (
 )
 """The groups of features; the first seven are the paper's."""
 
-_NOTHING = np.uint64(text_hash("<nothing>"))
+_NOTHING = np.uint64(hash64("<nothing>"))
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Seams:
     plain: int
     bags: Codes
     offsets: Codes
-    first: npt.NDArray[np.bool_]
+    first: Bools
 
 
 def read_seams(reading: Reading, settings: FeatureSettings) -> Seams:
@@ -116,7 +117,7 @@ def _code(values: Bins | Hashes, name: str, bits: int) -> Codes:
     """Return the codes of a feature's values: hashes, or bins, of which there are few."""
     if values.dtype == np.int64:
         return _code(np.arange(UNKNOWN + 1, dtype=np.uint64), name, bits)[values]
-    return (_mix(values.astype(np.uint64) + np.uint64(text_hash(name))) >> np.uint64(64 - bits)).astype(np.int64)
+    return (_mix(values.astype(np.uint64) + np.uint64(hash64(name))) >> np.uint64(64 - bits)).astype(np.int64)
 
 
 def _edges(tokens: Tokens, document: Bins) -> dict[str, Bins | Hashes]:
@@ -147,10 +148,8 @@ def _edges(tokens: Tokens, document: Bins) -> dict[str, Bins | Hashes]:
 
 def _genres(table: pa.Table, document: Bins, known: tuple[str, ...]) -> dict[str, Bins | Hashes]:
     """Return the first two known genres of each sentence's document, in the order of the alphabet."""
-    found = [sorted(set(source["genres"] or ()) & set(known)) for source in table["source"].to_pylist()]
-    places = {
-        place: [text_hash(names[place]) if len(names) > place else UNKNOWN for names in found] for place in (0, 1)
-    }
+    genres = [sorted(set(source["genres"] or ()) & set(known)) for source in table["source"].to_pylist()]
+    places = {place: [hash64(names[place]) if len(names) > place else UNKNOWN for names in genres] for place in (0, 1)}
     return {f"genre.{place}": np.array(values, np.uint64)[document] for place, values in places.items()}
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.arrays import Floats, Ints
+from edos_dataset.arrays import Doubles, Floats, Hashes, Ints
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
 from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, write_folder
 
@@ -68,7 +68,7 @@ class NetInputs:
     evidence: Ints
 
 
-def read_inputs(reading: Reading, vocabulary: npt.NDArray[np.uint64]) -> Iterator[NetInputs]:
+def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
     """Yield what the network sees of each document.
 
     Args:
@@ -109,7 +109,7 @@ class NetScorer:
     """
 
     weights: dict[str, npt.NDArray[Any]]
-    vocabulary: npt.NDArray[np.uint64]
+    vocabulary: Hashes
     languages: tuple[str, ...] = ("en",)
     record: dict[str, Any] = field(default_factory=dict)
     _full: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
@@ -122,7 +122,8 @@ class NetScorer:
                 f"the embedding must have {words} rows for {len(self.vocabulary)} words, got "
                 f"{self.weights['words'].shape[0]}"
             )
-        self._full.update({name: value.astype(np.float32) for name, value in self.weights.items()})
+        # In the order in which files hold them: products of arrays that lie otherwise differ in the last bit.
+        self._full.update({name: value.astype(np.float32, order="C") for name, value in self.weights.items()})
         self._full["words"] *= self._full.pop("words_scale")
 
     @property
@@ -134,7 +135,7 @@ class NetScorer:
         """Score every sentence of some documents; see TurnScorer."""
         return probabilities(self.log_odds(read(table, self.languages[0])))
 
-    def log_odds(self, reading: Reading) -> npt.NDArray[np.float64]:
+    def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
         return np.concatenate(
             [np.zeros(0), *(self._log_odds(document) for document in read_inputs(reading, self.vocabulary))]
@@ -148,22 +149,20 @@ class NetScorer:
         sentences = np.hstack([vectors, _relu(full["evidence"][document.evidence].sum(axis=1))])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
-        found: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
-        found[0] = np.nan
-        return found
+        log_odds: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
+        log_odds[0] = np.nan
+        return log_odds
 
     def _sentence_vectors(self, words: Floats, starts: Ints) -> Floats:
         full = self._full
         filtered = _convolve(words, full["filter.weight"], full["filter.bias"])
         filtered[starts] = 0  # the empty words only part sentences, and their 0 is the relu
-        pooled = np.maximum.reduceat(
-            np.ascontiguousarray(filtered.T), starts[:-1], axis=1
-        ).T  # along the rows it takes three times as long
+        # along the rows it takes three times as long
+        pooled = np.maximum.reduceat(np.ascontiguousarray(filtered.T), starts[:-1], axis=1).T
         begin, end = starts[:-1, None], starts[1:, None]
         steps = np.arange(1, EDGE + 1)
-        edges = np.hstack(
-            [np.minimum(begin + steps, end), np.maximum(end - steps, begin)]
-        )  # beyond the other end: an empty word
+        # beyond the other end: an empty word
+        edges = np.hstack([np.minimum(begin + steps, end), np.maximum(end - steps, begin)])
         return np.hstack(
             [pooled, _relu(words[edges].reshape(len(begin), -1) @ full["edge.weight"] + full["edge.bias"])]
         )

@@ -54,28 +54,26 @@ _SMALL = r"^[\"'“‘„]?\p{Ll}"
 _YOU = r"(?i)\b(?:you(?:['’]re|r|['’]ve|['’]ll)?|du|dich|dir|neked|téged)\b"
 _ME = r"\b(?:I|I['’](?:m|ve|ll)|[Mm]y|[Mm]e|[Mm]ine|[Ii]ch|[Mm]ich|[Mm]ir|[Nn]ekem|[Ee]ngem)\b"
 _REPLY = (
-    r"(?i)^(?:yes|yeah|yep|no|nope|well|oh|actually|really|sure|fine|great|wow|you['’]re right|excuse me|that['’]s "
-    r"not|that['’]s a|wait|i know|nothing|"
-    r"exactly|absolutely|of course|ah|mm-hmm|uh-huh|good|right|hmm|whoa|ooh|aw|thanks|thank you|i['’]m sorry|sorry|"
-    r"ja|nein|doch|ach|danke|natürlich|genau|klar|wirklich|stimmt|igen|nem|dehogy|köszönöm|persze|tényleg|sí|oui|non|sì|sim|não|nee)(?:[^\p{L}]|$)"
+    r"(?i)^(?:yes|yeah|yep|no|nope|well|oh|actually|really|sure|fine|great|wow|you['’]re right|excuse me"
+    r"|that['’]s not|that['’]s a|wait|i know|nothing"
+    r"|exactly|absolutely|of course|ah|mm-hmm|uh-huh|good|right|hmm|whoa|ooh|aw|thanks|thank you|i['’]m sorry|sorry"
+    r"|ja|nein|doch|ach|danke|natürlich|genau|klar|wirklich|stimmt|igen|nem|dehogy|köszönöm|persze|tényleg"
+    r"|sí|oui|non|sì|sim|não|nee)(?:[^\p{L}]|$)"
 )
 _WEAK_REPLY = (
-    r"(?i)^(?:okay|ok|all right|hey|hi|hello|what|why|are|does|is|how come|so you|come on|don['’]t|please|not|i "
-    r"don['’]t|i can['’]t|you don['’]t|"
-    r"you['’]re not|i['’]m "
-    r"not|look|huh|boy|did|who|was|warum|wer|wie|hallo|bitte|miért|hogyan|szia|kérlek)(?:[^\p{L}]|$)"
+    r"(?i)^(?:okay|ok|all right|hey|hi|hello|what|why|are|does|is|how come|so you|come on|don['’]t|please|not"
+    r"|i don['’]t|i can['’]t|you don['’]t|you['’]re not|i['’]m not|look|huh|boy|did|who|was"
+    r"|warum|wer|wie|hallo|bitte|miért|hogyan|szia|kérlek)(?:[^\p{L}]|$)"
 )
 _GOING_ON = (
-    r"(?i)^(?:and|but|or|i mean|now|when|which|anyway|like|the|he|she|they|it was|it['’]s just|in|at|one|we['’]ll|i "
-    r"can|i['’]m gonna|i['’]ve|i just|i want|"
-    r"i got|as|just|if|see|you "
-    r"see|then|because|plus|besides|this|there['’]s|until|after|before|for|with|also|even|maybe|his|her|"
-    r"und|aber|oder|denn|és|de|vagy|mert)(?:[^\p{L}]|$)"
+    r"(?i)^(?:and|but|or|i mean|now|when|which|anyway|like|the|he|she|they|it was|it['’]s just|in|at|one|we['’]ll"
+    r"|i can|i['’]m gonna|i['’]ve|i just|i want|i got|as|just|if|see|you see|then|because|plus|besides|this|there['’]s"
+    r"|until|after|before|for|with|also|even|maybe|his|her|und|aber|oder|denn|és|de|vagy|mert)(?:[^\p{L}]|$)"
 )
 _CALLED_BY_NAME = r"^\p{Lu}\p{Ll}+,"
 _HESITATED = (
-    r"(?i)(?:^|[\s,])(?:um|uh|er|you see|you know|i mean|wait|oh|look|listen|understand|question|all "
-    r"right|right)(?:\.\.\.|…|[.,!])$"
+    r"(?i)(?:^|[\s,])(?:um|uh|er|you see|you know|i mean|wait|oh|look|listen|understand|question"
+    r"|all right|right)(?:\.\.\.|…|[.,!])$"
 )
 
 
@@ -108,9 +106,8 @@ def _blocks(sentences: pa.StructArray, offsets: np.ndarray, dash: np.ndarray) ->
     """Say which sentences begin in the block in which the one before ended, and how many dashes there are in the block
     in which each begins.
     """
-    first, last = (
-        sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block")
-    )  # NaN, where unknown, equals nothing
+    # NaN, where unknown, equals nothing
+    first, last = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block"))
     inside = np.r_[False, first[1:] == last[:-1]]
     inside[offsets[:-1][np.diff(offsets) > 0]] = False
     group = np.cumsum(~inside)

@@ -14,7 +14,7 @@ from edos_dataset.arrays import flags, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema import TURN, TURNS
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from edos_dataset.sources.names import same_language
+from edos_dataset.text import same_language
 
 
 class TurnScorer(Protocol):
@@ -157,9 +157,8 @@ class SegmentTurns(Stage):
         language.
         """
         scorer = load_scorer(self.scorer)
-        judged = np.array(
-            [_judges(scorer, language or self.language) for language in table["language"].to_pylist()], bool
-        )
+        languages = table["language"].to_pylist()
+        judged = np.array([_judges(scorer, language or self.language) for language in languages], bool)
         if judged.all():
             return scorer.same_turn(table)
         lengths = pc.list_value_length(table["sentences"]).to_numpy()
@@ -206,7 +205,7 @@ def _judges(scorer: TurnScorer, language: str) -> bool:
 
 
 def _pauses(sentences: pa.StructArray) -> np.ndarray:
-    """Return the seconds between each sentence and the one before, NaN where a time is missing or nothing comes before."""
+    """Return the seconds between each sentence and the one before, NaN where a time is missing or none is before."""
     start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
     pauses: np.ndarray = np.full(len(sentences), np.nan)
     pauses[1:] = start[1:] - end[:-1]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from edos_dataset.arrays import Doubles, Floats, Ints
 from edos_dataset.segmentation.turns.evidence import Reading, probabilities, read
 from edos_dataset.segmentation.turns.features import FeatureSettings, Seams, products, read_seams
 from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, write_folder
@@ -58,16 +59,16 @@ class SvmScorer:
         """Digest (16 hex digits) of all that decides a score, for fingerprints."""
         return identify(self._packed())
 
-    def same_turn(self, table: pa.Table) -> npt.NDArray[np.float32]:
+    def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of some documents; see TurnScorer."""
         return probabilities(self.log_odds(read(table, self.settings.language)))
 
-    def log_odds(self, reading: Reading) -> npt.NDArray[np.float64]:
+    def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
         seams = read_seams(reading, self.settings)
         return np.where(seams.first, np.nan, self.slope * self.margins(seams) + self.bias)
 
-    def margins(self, seams: Seams) -> npt.NDArray[np.int64]:
+    def margins(self, seams: Seams) -> Ints:
         """Return the sums of the weights of every seam, [sentences]; 0 for the first of a document."""
         weights = self.weights.astype(np.int16)
         sums = np.zeros(len(seams.first), np.int64)
@@ -95,8 +96,8 @@ class SvmScorer:
         Raises:
             FileNotFoundError: the folder holds no such scorer.
         """
-        arrays, found, record = read_folder(folder, _FILE)
-        facts = json.loads(found["scorer"])
+        arrays, packed_facts, record = read_folder(folder, _FILE)
+        facts = json.loads(packed_facts["scorer"])
         return cls(arrays["weights"], facts["slope"], facts["bias"], FeatureSettings(**facts["settings"]), record)
 
     def _packed(self) -> bytes:

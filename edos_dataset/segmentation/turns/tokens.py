@@ -5,7 +5,6 @@ text between two spaces.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import chain, pairwise
 
 import numpy as np
@@ -14,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import simplemma
 
+from edos_dataset.arrays import Hashes, Ints
+from edos_dataset.text import CAPITALISED_NOUNS, hash64, primary_language
+
 _TOKEN = re.compile(
     r"(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<trail>\.\.+|…|--+|[—–])|(?P<mark>[.!?,;:])|\S"
 )
 _CURLY = str.maketrans("’", "'")
-_NOUNS_CAPITALISED = ("de", "lb")  # languages in which a capital does not speak for a name
-_NAME = np.uint64(int.from_bytes(blake2b(b"<name>", digest_size=8).digest(), "little"))
+_NAME = np.uint64(hash64("<name>"))
 WORD, MARK = 0, 1
 LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
 
@@ -39,21 +40,16 @@ class Tokens:
         offsets: int64 [sentences + 1], where the tokens of each sentence begin.
     """
 
-    surface: npt.NDArray[np.uint64]
-    lemma: npt.NDArray[np.uint64]
+    surface: Hashes
+    lemma: Hashes
     kind: npt.NDArray[np.int8]
     case: npt.NDArray[np.int8]
-    word: npt.NDArray[np.int64]
+    word: Ints
     words: int
-    offsets: npt.NDArray[np.int64]
+    offsets: Ints
 
 
-def text_hash(text: str) -> int:
-    """Return 64 bits that stand for a text, the same on every machine."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def tokenize(texts: pa.StringArray, language: str | None) -> Tokens:
+def hash_tokens(texts: pa.StringArray, language: str | None) -> Tokens:
     """Split sentences into words, numbers and marks.
 
     Args:
@@ -63,7 +59,7 @@ def tokenize(texts: pa.StringArray, language: str | None) -> Tokens:
     """
     lists = pc.utf8_split_whitespace(texts)
     pieces = lists.flatten().dictionary_encode()
-    known = [_split(piece, (language or "")[:2].lower()) for piece in pieces.dictionary.to_pylist()]
+    known = [_split(piece, primary_language(language)) for piece in pieces.dictionary.to_pylist()]
     counts = np.fromiter(map(len, known), np.int64, len(known))
     rows = np.fromiter(chain.from_iterable(chain.from_iterable(known)), np.uint64).reshape(-1, 4)
     begins = np.cumsum(counts) - counts
@@ -77,7 +73,7 @@ def tokenize(texts: pa.StringArray, language: str | None) -> Tokens:
     return Tokens(surface[index], lemma[index], narrow[0][index], narrow[1][index], word[index], len(distinct), offsets)
 
 
-def mask_names(tokens: Tokens, documents: npt.NDArray[np.int64]) -> Tokens:
+def mask_names(tokens: Tokens, documents: Ints) -> Tokens:
     """Take every word that a document writes with a capital inside sentences, and never without one, for a name: names
     of one show say nothing of another.
     """
@@ -104,14 +100,14 @@ def _split(piece: str, language: str) -> tuple[tuple[int, int, int, int], ...]:
 def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int, int]:
     text = text.translate(_CURLY)
     if form == "word":
-        capitalised = text[0].isupper() and text[1:2].islower() and language not in _NOUNS_CAPITALISED
+        capitalised = text[0].isupper() and text[1:2].islower() and language not in CAPITALISED_NOUNS
         case = CAPITALISED if capitalised else LOWER if text[0].islower() else OTHER_CASE
         small = text.lower()
-        return text_hash(small), text_hash(_lemma(small, language)), WORD, case
+        return hash64(small), hash64(_lemma(small, language)), WORD, case
     if form == "number":
-        code = text_hash("0")
+        code = hash64("0")
         return code, code, WORD, OTHER_CASE
-    code = text_hash("..." if form == "trail" and text[0] in ".…" else text[:2])
+    code = hash64("..." if form == "trail" and text[0] in ".…" else text[:2])
     return code, code, MARK, OTHER_CASE
 
 

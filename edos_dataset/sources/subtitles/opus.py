@@ -46,13 +46,13 @@ def parse_opus(data: bytes, language: str = "en") -> Parsed:
     text = text[declaration.end() :] if declaration else text
     scanned = scan(text)
     if scanned:
-        found, root = scanned
+        sentences, root = scanned
     else:
         root = parse_xml(text)
-        found = walk(root)
-    if not found.texts:
+        sentences = walk(root)
+    if not sentences.texts:
         raise ReadError("not_subtitles", "XML without a sentence (<s>) that has words")
-    return _assemble(found, language, encoding, confidence, read_facts(root))
+    return _assemble(sentences, language, encoding, confidence, read_facts(root))
 
 
 def read_facts(root: etree._Element) -> Facts:
@@ -93,13 +93,13 @@ def _is_part(values: dict[str, str]) -> bool:
     return not (film and shown >= WHOLE_FILM * film * 60)
 
 
-def _assemble(found: Sentences, language: str, encoding: str, confidence: float, facts: Facts) -> Parsed:
-    starts, ends, blocks = _block_times(found)
-    first, last = np.array(found.first), np.array(found.last)
+def _assemble(sentences: Sentences, language: str, encoding: str, confidence: float, facts: Facts) -> Parsed:
+    starts, ends, blocks = _block_times(sentences)
+    first, last = np.array(sentences.first), np.array(sentences.last)
     shown = blocks >= 0
     return Parsed(
-        ids=_sentence_ids(found.ids),
-        texts=_spell_out(found, language),
+        ids=_sentence_ids(sentences.ids),
+        texts=_spell_out(sentences, language),
         starts=starts[first],
         ends=ends[last],
         first_blocks=blocks[first],
@@ -111,21 +111,21 @@ def _assemble(found: Sentences, language: str, encoding: str, confidence: float,
     )
 
 
-def _block_times(found: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _block_times(sentences: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return start, end and number of the block that is shown between two times, for each place before, between and
     after the `<time>` elements.
 
     A start opens a block and an end closes it, whatever number their ids have. Words between an end and a start, or
     between two ends, are of a block whose start or times are missing. A place that is no block has the number -1.
     """
-    times = parse_times(found.values)
-    opens = np.array(found.opens, dtype=bool)
+    times = parse_times(sentences.values)
+    opens = np.array(sentences.opens, dtype=bool)
     begun, ended = np.concatenate([[False], opens]), np.concatenate([~opens, [False]])
     starts = np.where(begun, np.concatenate([[np.nan], times]), np.nan)
     ends = np.where(ended, np.concatenate([times, [np.nan]]), np.nan)
     is_block = begun.copy()
-    is_block[found.first] = True
-    is_block[found.last] = True
+    is_block[sentences.first] = True
+    is_block[sentences.last] = True
     blocks = np.where(is_block, np.cumsum(is_block) - 1, -1).astype(np.int32)
     starts[is_block], ends[is_block] = check_times(starts[is_block], ends[is_block])
     return starts, ends, blocks
@@ -139,11 +139,11 @@ def _sentence_ids(ids: list[str]) -> np.ndarray:
     return np.arange(1, len(ids) + 1, dtype=np.int32)
 
 
-def _spell_out(found: Sentences, language: str) -> list[str]:
-    texts = found.texts if found.tokenized else [text.strip(" \t\r\n") for text in found.texts]
+def _spell_out(sentences: Sentences, language: str) -> list[str]:
+    texts = sentences.texts if sentences.tokenized else [text.strip(" \t\r\n") for text in sentences.texts]
     joined = "\n".join(texts)
     if joined.strip(" ") != joined or joined.count("\n") >= len(texts) or any(mark in joined for mark in _UNTIDY):
         texts = [_SPACES.sub(" ", text).strip(" ") for text in texts]
-    if found.tokenized:
+    if sentences.tokenized:
         texts = detokenize(texts, language)
     return texts if joined.isascii() else [unicodedata.normalize("NFC", text) for text in texts]

@@ -18,8 +18,8 @@ _INITIAL = re.compile(rf' initial="({_VALUE}*)">([^<&]*)</w>')
 _BETWEEN_WORDS = re.compile(rf'</w>{_BLANKS}<w id="{_VALUE}*">')
 # The commonest neighbours are taken together: the cost of the scan is the number of its matches.
 _ITEM = re.compile(
-    rf'<w id="{_VALUE}*">{_BLANKS}([^ \t\r\n<][^<]*)</w>{_BLANKS}(?:<time id="{_VALUE}*E" value="({_VALUE}+)" '
-    rf"?/>{_BLANKS})?"
+    rf'<w id="{_VALUE}*">{_BLANKS}([^ \t\r\n<][^<]*)</w>{_BLANKS}'
+    rf'(?:<time id="{_VALUE}*E" value="({_VALUE}+)" ?/>{_BLANKS})?'
     rf'|</s>{_BLANKS}<s id="({_VALUE}+)">{_BLANKS}(?:<time id="{_VALUE}*S" value="({_VALUE}+)" ?/>{_BLANKS})?'
     rf'|<time id="{_VALUE}*([SE])" value="({_VALUE}*)" ?/>{_BLANKS}'
     r"|([^ \t\r\n<][^<]*)"
@@ -56,12 +56,12 @@ def scan(text: str) -> tuple[Sentences, etree._Element] | None:
         body = _ALTERNATIVE.sub(lambda match: f'<w id="">{choose_word(match[2], match[1], None)}</w>', body)
     if "initial=" in body:
         body = _INITIAL.sub(lambda match: f">{choose_word(match[2], None, match[1])}</w>", body)
-    found = _collect(_BETWEEN_WORDS.sub(" ", body))
-    if found is None or _holds_no_xml("\n".join(found.texts)):
+    sentences = _collect(_BETWEEN_WORDS.sub(" ", body))
+    if sentences is None or _holds_no_xml("\n".join(sentences.texts)):
         return None
     if "&" in body:
-        found.texts = [html.unescape(line) if "&" in line else line for line in found.texts]
-    return found, root
+        sentences.texts = [html.unescape(line) if "&" in line else line for line in sentences.texts]
+    return sentences, root
 
 
 def _holds_no_xml(text: str) -> bool:
@@ -70,8 +70,9 @@ def _holds_no_xml(text: str) -> bool:
 
 
 def _collect(body: str) -> Sentences | None:
-    found = Sentences(tokenized="<w " in body)
-    ids, texts, first, last, opens, values = found.ids, found.texts, found.first, found.last, found.opens, found.values
+    sentences = Sentences(tokenized="<w " in body)
+    ids, texts, first, last = sentences.ids, sentences.texts, sentences.first, sentences.last
+    opens, values = sentences.opens, sentences.values
     waiting = None
     for words, end, number, start, kind, value, raw, other in _ITEM.findall(body):
         if words or raw:
@@ -98,4 +99,4 @@ def _collect(body: str) -> Sentences | None:
             values.append(value)
         elif other:
             return None
-    return found
+    return sentences

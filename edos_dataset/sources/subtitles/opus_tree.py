@@ -65,7 +65,7 @@ def walk(root: etree._Element) -> Sentences:
     Raises:
         ReadError: with the reason forbidden_xml at a reference to an entity.
     """
-    found = Sentences(tokenized=root.find(".//w") is not None)
+    sentences = Sentences(tokenized=root.find(".//w") is not None)
     pieces: list[str] = []
     gaps: list[int] = []
     depth = 0
@@ -76,18 +76,18 @@ def walk(root: etree._Element) -> Sentences:
             if node.tag == "s":
                 depth += 1
             elif node.tag == "time":
-                found.opens.append((node.get("id") or "").endswith("S"))
-                found.values.append(node.get("value") or "")
-            _add(pieces, gaps, _text_of(node) if depth else None, len(found.values))
+                sentences.opens.append((node.get("id") or "").endswith("S"))
+                sentences.values.append(node.get("value") or "")
+            _add(pieces, gaps, _text_of(node) if depth else None, len(sentences.values))
             continue
         if node.tag == "s" and event == "end":
             depth -= 1
             if not depth:
-                _close(found, node.get("id") or "", pieces, gaps)
+                _close(sentences, node.get("id") or "", pieces, gaps)
                 pieces, gaps = [], []
         if depth:
-            _add(pieces, gaps, node.tail, len(found.values))
-    return found
+            _add(pieces, gaps, node.tail, len(sentences.values))
+    return sentences
 
 
 def choose_word(word: str, alternative: str | None, initial: str | None) -> str:
@@ -119,13 +119,13 @@ def _add(pieces: list[str], gaps: list[int], text: str | None, position: int) ->
         gaps.append(position)
 
 
-def _close(found: Sentences, number: str, pieces: list[str], gaps: list[int]) -> None:
+def _close(sentences: Sentences, number: str, pieces: list[str], gaps: list[int]) -> None:
     if pieces:
         text = " ".join(pieces)
         if _GLUE in text:
             text = text.replace(f"{_GLUE} ", "").replace(_GLUE, "")
-            found.tokenized = False
-        found.ids.append(number)
-        found.texts.append(text)
-        found.first.append(gaps[0])
-        found.last.append(gaps[-1])
+            sentences.tokenized = False
+        sentences.ids.append(number)
+        sentences.texts.append(text)
+        sentences.first.append(gaps[0])
+        sentences.last.append(gaps[-1])

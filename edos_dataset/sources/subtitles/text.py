@@ -87,7 +87,7 @@ def _read_blocks(text: str) -> Iterator[_Block]:
 
 
 def _read_cues(text: str, kind: str) -> Iterator[_Block]:
-    """Read SubRip or WebVTT; blocks of which pysubs2 could not read the times come out with what can be read of them."""
+    """Read SubRip or WebVTT; blocks whose times pysubs2 could not read come out with what can be read of them."""
     # The block put before the first takes up what pysubs2 would drop: the text before the first time that it can read.
     first = _FIRST_BLOCK.replace(",", ".") if kind == "vtt" else _FIRST_BLOCK
     events = pysubs2.SSAFile.from_string(first + _INNER_TIME.sub("", text), format_=kind, keep_html_tags=True)

@@ -5,13 +5,13 @@ import pytest
 
 from edos_dataset.arrays import unnest
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, beside, evidence
-from edos_dataset.segmentation.turns.tokens import tokenize
+from edos_dataset.segmentation.turns.tokens import hash_tokens
 from turn_documents import documents, sentence, spoken
 
 
 def columns(*films):
     sentences, offsets = unnest(documents(*films), "sentences")
-    return evidence(sentences, tokenize(sentences.field("text"), "en"), offsets)
+    return evidence(sentences, hash_tokens(sentences.field("text"), "en"), offsets)
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_values_beside_stay_in_their_document(step, expected):
 
 def test_missing_times_and_blocks_are_unknown():
     film = [sentence("One.", None, None, None), sentence("Two.", None, None, None)]
-    found = columns(film)
+    seams = columns(film)
     for name in ("block.relation", "timing.gap", "timing.split", "timing.duration", "timing.rate", "density.sentences"):
-        assert found[name][1] == UNKNOWN, name
+        assert seams[name][1] == UNKNOWN, name
 
 
 def test_the_pause_inside_a_block_is_no_pause():
@@ -41,11 +41,11 @@ def test_the_pause_inside_a_block_is_no_pause():
         sentence("Three.", 4, 5, 1),
         sentence("Four.", 5.1, 6, 4),
     ]
-    found = columns(film)
-    assert found["block.relation"][1:].tolist() == [0, 1, 2]
-    assert found["timing.gap"][1] == INSIDE
-    assert found["timing.gap"][2] > found["timing.gap"][3]
-    assert found["neighbours.gap_before"][2] == INSIDE
+    seams = columns(film)
+    assert seams["block.relation"][1:].tolist() == [0, 1, 2]
+    assert seams["timing.gap"][1] == INSIDE
+    assert seams["timing.gap"][2] > seams["timing.gap"][3]
+    assert seams["neighbours.gap_before"][2] == INSIDE
 
 
 def test_halves_of_a_split_block():
@@ -64,25 +64,25 @@ def test_halves_of_a_split_block():
 
 
 def test_marks_and_lengths():
-    found = columns(spoken("Is it?", "...so they say", "", "Yes!"))
+    seams = columns(spoken("Is it?", "...so they say", "", "Yes!"))
     same_mark = columns(spoken("Who?", "Here.", "", "No!"))
-    assert found["punctuation.last_before"][1] == same_mark["punctuation.last_before"][1]
-    assert found["punctuation.first"][1] != same_mark["punctuation.first"][1]
-    assert found["punctuation.last"][1] == 0
-    assert found["punctuation.last"][2] == UNKNOWN
-    assert found["lengths.before"][1] == 1
-    assert found["lengths.here"].tolist() == [1, 2, 0, 0]
+    assert seams["punctuation.last_before"][1] == same_mark["punctuation.last_before"][1]
+    assert seams["punctuation.first"][1] != same_mark["punctuation.first"][1]
+    assert seams["punctuation.last"][1] == 0
+    assert seams["punctuation.last"][2] == UNKNOWN
+    assert seams["lengths.before"][1] == 1
+    assert seams["lengths.here"].tolist() == [1, 2, 0, 0]
 
 
 def test_dashes_of_a_document():
     film = spoken("One.", "Two.", "Three.", "Four.")
     film[1]["dash"] = film[2]["dash"] = True
-    found = columns(film, spoken("Five.", "Six."))
-    assert found["dash.here"].tolist() == [0, 1, 1, 0, 0, 0]
-    assert found["dash.before"].tolist() == [OUTSIDE, 0, 1, 1, OUTSIDE, 0]
-    assert found["dash.share"][0] > found["dash.share"][4] == 0
+    seams = columns(film, spoken("Five.", "Six."))
+    assert seams["dash.here"].tolist() == [0, 1, 1, 0, 0, 0]
+    assert seams["dash.before"].tolist() == [OUTSIDE, 0, 1, 1, OUTSIDE, 0]
+    assert seams["dash.share"][0] > seams["dash.share"][4] == 0
 
 
 def test_density_is_of_the_document():
-    found = columns(spoken("One.", "Two.", "Three."), spoken("One.", "Two.", "Three.", pause=30))
-    assert found["density.sentences"][0] > found["density.sentences"][3]
+    seams = columns(spoken("One.", "Two.", "Three."), spoken("One.", "Two.", "Three.", pause=30))
+    assert seams["density.sentences"][0] > seams["density.sentences"][3]

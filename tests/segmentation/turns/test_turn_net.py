@@ -9,7 +9,7 @@ import pytest
 
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.net import BINS, CASES, EDGE, EVIDENCE, SPECIAL, NetScorer, _convolve, read_inputs
-from edos_dataset.segmentation.turns.tokens import text_hash
+from edos_dataset.text import hash64
 from turn_documents import documents, sentence, spoken
 
 WORDS = (
@@ -31,7 +31,7 @@ WORDS = (
     "!",
     ",",
 )
-VOCABULARY = np.sort(np.array([text_hash(word) for word in WORDS], np.uint64))
+VOCABULARY = np.sort(np.array([hash64(word) for word in WORDS], np.uint64))
 FILM = spoken("Where is Anna?", "Anna is not here.", "Oh.", "She left with Tom, I think.", "When?")
 OTHER = spoken("Go!", "No.", "Then stay where you are, Tom.")
 NOTHING_KNOWN = [sentence(text, None, None, None) for text in ("Go!", "", "No.", "...", "Then stay.")]
@@ -93,7 +93,7 @@ def test_filters_are_those_of_a_plain_loop(rows, steps):
 def test_inputs_of_a_document_are_parted_by_empty_words():
     film = spoken("Where is she?", "", "She, here... Quux")
     _, inputs = read_inputs(read(documents(OTHER, film), "en"), VOCABULARY)
-    rows = {word: SPECIAL + np.searchsorted(VOCABULARY, text_hash(word)) for word in WORDS}
+    rows = {word: SPECIAL + np.searchsorted(VOCABULARY, hash64(word)) for word in WORDS}
     first, last = [rows[word] for word in ("where", "is", "she", "?")], [rows["she"], rows[","], rows["here"], 1, 1]
     assert inputs.words.tolist() == [0, *first, 0, 0, *last, 0]
     assert inputs.starts.tolist() == [0, 5, 6, 12]
@@ -154,7 +154,7 @@ def test_words_without_an_embedding_are_all_the_same():
 
 
 def test_names_are_all_the_same():
-    words = np.sort(np.r_[VOCABULARY, [np.uint64(text_hash(name)) for name in ("anna", "tom")]])
+    words = np.sort(np.r_[VOCABULARY, [np.uint64(hash64(name)) for name in ("anna", "tom")]])
     weights = scorer().weights
     model = NetScorer({**weights, "words": np.vstack([weights["words"], weights["words"][-2:]])}, words)
     film = spoken("Where is she?", "Is Anna here?", "Anna.")

@@ -295,10 +295,10 @@ def both_ways(text: str) -> None:
     scanned = scan(text)
     if scanned is None:
         return
-    found, expected = scanned[0], walk(parse_xml(text))
-    for name in found.__slots__:
-        assert getattr(found, name) == getattr(expected, name) or name == "texts", name
-    assert [" ".join(line.split()) for line in found.texts] == [" ".join(line.split()) for line in expected.texts]
+    by_scanner, expected = scanned[0], walk(parse_xml(text))
+    for name in by_scanner.__slots__:
+        assert getattr(by_scanner, name) == getattr(expected, name) or name == "texts", name
+    assert [" ".join(line.split()) for line in by_scanner.texts] == [" ".join(line.split()) for line in expected.texts]
 
 
 TOKEN = st.text(st.sampled_from("aBé'\".,-&<>;]♪ "), min_size=1, max_size=5)
