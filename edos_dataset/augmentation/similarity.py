@@ -128,7 +128,7 @@ def nearest(
         raise ValueError(
             f"seeds and pool must be vectors of one dimension, got {sorted(dims)}: were they made by one encoder?"
         )
-    found = [_NONE]
+    matches = [_NONE]
     if dims:
         (dim,) = dims
         tiles = Tiles.fit(sum(map(len, seed_parts)), dim, memory)
@@ -139,9 +139,9 @@ def nearest(
             for seed_tile in held or _tiles(seed_parts, tiles.seed_rows, "seed"):
                 search.add(seed_tile)
             if len(search.best):
-                found.append(search.best)
+                matches.append(search.best)
             progress(tile.start + len(tile.stored))
-    return _joined(found)
+    return _joined(matches)
 
 
 def take(vectors: Vectors, rows: Ints) -> Floating:

@@ -250,8 +250,8 @@ def _read_mturk(
     rows: Iterator[tuple[int, dict[str, Any]]], answers: Answers, header: list[str], columns: MTurkColumns, path: Path
 ) -> None:
     pattern = re.compile(re.escape(columns.answer).replace(r"\{n\}", r"(\w*)"))
-    found = [match for column in header if (match := pattern.fullmatch(column))]
-    numbers = [match[1] if pattern.groups else "" for match in found]
+    answer_columns = [match for column in header if (match := pattern.fullmatch(column))]
+    numbers = [match[1] if pattern.groups else "" for match in answer_columns]
     if not numbers:
         there = ", ".join(column for column in header if column.startswith("Answer.")) or "none"
         raise ValueError(

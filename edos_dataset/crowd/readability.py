@@ -135,14 +135,14 @@ def select_tasks(
 
 def _candidates(row: Mapping[str, Any], confidence: float, readability: Readability) -> dict[int, dict[str, Any]]:
     """Return a dialogue's most readable candidate for each label that it has one for; of equal ones the shortest."""
-    found: dict[int, dict[str, Any]] = {}
+    best: dict[int, dict[str, Any]] = {}
     texts = [turn["text"] for turn in row["turns"]]
     for number, turn in enumerate(row["turns"], 1):
         if np.float32(turn["confidence"]) < np.float32(confidence):
             continue
         f, d, score = readability.score(texts[:number])
-        if turn["label"] not in found or score > found[turn["label"]]["score"]:
-            found[turn["label"]] = {
+        if turn["label"] not in best or score > best[turn["label"]]["score"]:
+            best[turn["label"]] = {
                 "task": f"{row['dialogue_id']}@{number}",
                 "dialogue_id": row["dialogue_id"],
                 "turns": texts[:number],
@@ -153,7 +153,7 @@ def _candidates(row: Mapping[str, Any], confidence: float, readability: Readabil
                 "d": d,
                 "score": score,
             }
-    return found
+    return best
 
 
 def _most_readable(tasks: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:

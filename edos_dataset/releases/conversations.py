@@ -27,9 +27,9 @@ def read_conversations(path: Path, annotated: bool) -> Iterator[Row | Reject]:
             "unknown_actor": row["Actor"] not in ("none", "speaker", "listener"),
             "unknown_label": annotated and label is None,
         }
-        if found := [reason for reason, bad in faults.items() if bad]:
+        if reasons := [reason for reason, bad in faults.items() if bad]:
             broken.add(name)
-            yield Reject(path.name, line, found[0], f"{name}: {row['Actor']}, {row.get('Label', '')}")
+            yield Reject(path.name, line, reasons[0], f"{name}: {row['Actor']}, {row.get('Label', '')}")
             continue
         entry = conversations.setdefault(
             name, {"dialogue_id": name, "emotion": label_of(path.stem), "situation": None, "turns": []}
@@ -74,9 +74,9 @@ def read_splits(path: Path) -> Iterator[Row | Reject]:
             "unknown_label": label_of(row["context"]) is None,
         }
         faults["missing_turn"] = not number.isdecimal()
-        if found := [reason for reason, bad in faults.items() if bad]:
+        if reasons := [reason for reason, bad in faults.items() if bad]:
             broken[name] = "a row of it is rejected"
-            yield Reject(path.name, line, found[0], f"{name}: {number}, {row['context']}")
+            yield Reject(path.name, line, reasons[0], f"{name}: {number}, {row['context']}")
         elif conversations.setdefault(name, {}).setdefault(int(number), row) is not row:
             broken[name] = f"it has two turns {number}"
     for name, turns in conversations.items():
