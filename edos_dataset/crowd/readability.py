@@ -16,7 +16,8 @@ from edos_dataset.labels import LABELS
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.shards import read_pieces
-from edos_dataset.schema import SPLITS
+from edos_dataset.runs.tables import config_files
+from edos_dataset.schema import TURN_LABEL_CONFIGS
 
 _SPARE = 4  # candidates of a label that are kept before the worst leave, in multiples of those wanted
 
@@ -56,7 +57,8 @@ class Readability:
         return f, d, f + self.weight * d
 
 
-_LABELLED = ("edos_initial", "edos")
+_LABELLED = tuple(reversed(TURN_LABEL_CONFIGS))
+"""The configs whose labels count, that of the weak labels first."""
 
 
 def token_frequencies(run: Path, config: str = "os") -> dict[str, float]:
@@ -169,6 +171,5 @@ def _dialogues(run: Path, config: str) -> Iterator[pa.Table]:
     manifest = read_manifest(run)
     if config not in manifest["configs"]:
         raise FolderError(f"{run} has no config {config!r}; it has {', '.join(manifest['configs']) or 'none'}")
-    for split in SPLITS:
-        for path in sorted((run / config).glob(f"{split}-*.parquet")):
-            yield from read_pieces(path, ["dialogue_id", "turns"])
+    for path in chain.from_iterable(config_files(run, config).values()):
+        yield from read_pieces(path, ["dialogue_id", "turns"])

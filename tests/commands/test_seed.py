@@ -79,7 +79,7 @@ def test_folders_that_are_refused(tmp_path):
         write_seed(answers_of([["Sad", "Sad"]], [["Oh no."]]), tmp_path / "seed", SeedRules())
     assert not (tmp_path / "seed").exists()
     (tmp_path / "mine.txt").write_text("")
-    with pytest.raises(FolderError, match="holds something else than a seed"):
+    with pytest.raises(FolderError, match="holds no run of this package"):
         write_seed(crowd(), tmp_path, SeedRules())
     with pytest.raises(FolderError, match="no folder that `edos crowd seed` wrote"):
         read_seed(tmp_path)

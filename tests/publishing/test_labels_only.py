@@ -98,7 +98,7 @@ def test_memory_does_not_grow_with_the_file(run, labels, tmp_path, monkeypatch):
 def test_replaced_and_refused(run, labels, tmp_path):
     write_labels_only(run, labels, "edos_initial", FACTS, "", {})
     assert json.loads((labels / "labels_only" / "manifest.json").read_text())["config"] == "edos_initial"
-    with pytest.raises(FolderError, match="holds something else"):
+    with pytest.raises(FolderError, match="holds no run of this package"):
         write_labels_only(run, run, "edos", FACTS, "", {})
     with pytest.raises(ValueError, match="'os', but only edos and edos_initial"):
         write_labels_only(run, tmp_path / "x", "os", FACTS, "", {})
@@ -152,8 +152,7 @@ def test_attach(labels):
         "other": "not_labelled",
         f"{FILMS[1]}#1": "not_labelled",
     }
-    assert json.loads(left[f"{FILMS[0]}#1"]["detail"])["turns"] == [1]
-    assert json.loads(left[f"{FILMS[10]}#1"]["detail"])["turns"] == [1]
+    assert left[f"{FILMS[0]}#1"]["differing_turns"] == left[f"{FILMS[10]}#1"]["differing_turns"] == [1]
 
 
 def test_attach_to_nothing(labels):
