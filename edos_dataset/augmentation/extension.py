@@ -22,6 +22,7 @@ from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.augmentation.labelled import labelled_of
 from edos_dataset.augmentation.learners import Learner
 from edos_dataset.augmentation.pool import Piece, Pool
+from edos_dataset.augmentation.rows import extended_rows
 from edos_dataset.augmentation.self_labeling import SelfLabel, SelfLabelingRules, choose, gains
 from edos_dataset.augmentation.spreading import SpreadLabel, agreement_of_seeds, spread
 from edos_dataset.augmentation.steps import PAPERS, PAPERS_COUNTS, SpreadStep, Step
@@ -30,10 +31,9 @@ from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.metrics.classification import cross_entropy
 from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.shards import ShardRecord, StageCount
-from edos_dataset.schema import EXTENDED, published
 
 Say = Callable[[str], object]
-METHODS: dict[type[Step], str] = {SpreadStep: "spread", SelfLabelingRules: "self-label"}
+_METHODS: dict[type[Step], str] = {SpreadStep: "spread", SelfLabelingRules: "self-label"}
 
 Made = tuple[pa.Table, StageCount, dict[str, Any]]
 """New labels, their counts, and what else goes into `extend.json`."""
@@ -94,7 +94,7 @@ class Extension:
 
     def _add(self, number: int, step: Step, turn: int, identity: str, make: Callable[[], Made]) -> dict[str, Any]:
         """Add a step's labels, those kept if they are the ones wanted; return what else is known of them."""
-        method = METHODS[type(step)]
+        method = _METHODS[type(step)]
         key = hash_json([self.key, asdict(step), turn, identity])
 
         def made() -> Made:
@@ -211,7 +211,7 @@ class Extension:
             "soft_label": soft,
             "round": [label.round for label in labels],
         }
-        return _rows(columns | given, number, method)
+        return extended_rows(columns | given, number, method)
 
     def summary(self, sources: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
         """Return the counts of everything."""
@@ -231,26 +231,3 @@ class Extension:
             "encoder": self.store.encoder.identity,
             "learner": self.learner.identity,
         }
-
-
-def rows_of_seed(table: pa.Table) -> pa.Table:
-    """Return the rows of a seed that have a label as rows of the config."""
-    table = table.filter(table["label"].is_valid())
-    return _rows(
-        {name: table[name] for name in ("dialogue_id", "turns", "label", "soft_label")} | {"round": [0] * len(table)},
-        0,
-        "crowd",
-    )
-
-
-def _rows(columns: dict[str, Any], step: int, method: str) -> pa.Table:
-    schema: pa.Schema = published(EXTENDED)
-    size = len(columns["label"])
-    columns = columns | {"method": [method] * size, "step": [step] * size}
-    arrays = {}
-    for entry in schema:
-        values = columns.get(entry.name, [None] * size)
-        arrays[entry.name] = (
-            values.cast(entry.type) if isinstance(values, pa.ChunkedArray) else pa.array(values, entry.type)
-        )
-    return pa.table(arrays, schema=schema)

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Bools, Ints
-from edos_dataset.augmentation.similarity import TWO_GB, Vectors, nearest, take
+from edos_dataset.augmentation.similarity import TWO_GB, nearest, take
+from edos_dataset.augmentation.tiles import Vectors
 from edos_dataset.cleaning.rules import normalise
 
 _ROWS = 512  # texts compared by words at a time, and

@@ -10,9 +10,10 @@ import pyarrow as pa
 from edos_dataset.augmentation.audit import write_audit
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.extended import COUNTS
-from edos_dataset.augmentation.extension import Extension, Say, rows_of_seed
+from edos_dataset.augmentation.extension import Extension, Say
 from edos_dataset.augmentation.learners import learner_of
 from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
+from edos_dataset.augmentation.rows import rows_of_seed
 from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.augmentation.steps import PAPERS, Step
 from edos_dataset.crowd.seed import read_seed

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.seed import SeedRules, make_seed
 from edos_dataset.publishing.cards.seed import seed_card
 from edos_dataset.publishing.single import write_single

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABELS
 

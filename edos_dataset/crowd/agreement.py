@@ -13,7 +13,7 @@ import numpy as np
 
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import Outside, count_answers, tally, winners
-from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import RESAMPLES, Array, interval, resampled

@@ -14,7 +14,7 @@ import pyarrow as pa
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import REPEATS, Labels, Method, Repeats, Ties, aggregate, check_choice, pool_texts
 from edos_dataset.crowd.agreement import MEASURES, measure
-from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import link, plain_text, share_out
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder

@@ -1,6 +1,6 @@
 """EmpatheticDialogues as others published it: files by emotion, or the authors' own three files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from edos_dataset.releases.raw import Reject, Row, label_of, read_csv
@@ -88,20 +88,17 @@ def read_splits(path: Path) -> Iterator[Row | Reject]:
             yield Reject(path.name, None, reason, f"{name}: {broken.get(name) or f'{len(speakers)} speakers'}")
             continue
         first = turns[1]
-        said = [
-            {
-                "text": _plain(turn["utterance"]),
-                "speaker": "speaker" if turn["speaker_idx"] == speakers[0] else "listener",
-                "label": None,
-            }
-            for _, turn in sorted(turns.items())
-        ]
         yield {
             "dialogue_id": name,
             "emotion": label_of(first["context"]),
             "situation": _plain(first["prompt"]) or None,
-            "turns": said,
+            "turns": [_said(turns[number], speakers[0]) for number in sorted(turns)],
         }
+
+
+def _said(turn: Mapping[str, str], speaker: str) -> Row:
+    who = "speaker" if turn["speaker_idx"] == speaker else "listener"
+    return {"text": _plain(turn["utterance"]), "speaker": who, "label": None}
 
 
 def _plain(text: str) -> str:

@@ -5,8 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from edos_dataset.augmentation import similarity
-from edos_dataset.augmentation.similarity import Tiles, nearest, take
+from edos_dataset.augmentation import similarity, tiles
+from edos_dataset.augmentation.similarity import nearest, take
+from edos_dataset.augmentation.tiles import Tiles
 
 DIM = 48
 SMALL = 300_000  # bytes
@@ -129,7 +130,7 @@ def test_nothing_to_search():
 
 
 def test_progress_counts_the_rows(monkeypatch):
-    monkeypatch.setattr(similarity, "POOL_ROWS", 512)
+    monkeypatch.setattr(tiles, "POOL_ROWS", 512)
     seen = []
     nearest(drawn(30, 1), [drawn(600, 2), drawn(30, 3)], 0.9, 1, progress=seen.append)
     assert seen == [300, 600, 630]
