@@ -58,7 +58,7 @@ def test_no_bit_depends_on_the_tiles(monkeypatch, pool_rows, seed_rows, pairs):
     seeds, pool = drawn(40, 1), drawn(70, 2)
     whole = nearest(seeds, pool, 0.8, 4)
     for name, value in (("POOL_ROWS", pool_rows), ("SEED_ROWS", seed_rows), ("_PAIRS", pairs)):
-        monkeypatch.setattr(similarity, name, value)
+        monkeypatch.setattr(tiles, name, value)
     cut = nearest(seeds, pool, 0.8, 4)
     for name in ("rows", "seeds", "similarities"):
         np.testing.assert_array_equal(getattr(cut, name), getattr(whole, name))
