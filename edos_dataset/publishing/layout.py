@@ -138,11 +138,3 @@ class _SplitWriter:
             self.paths[-1], published(self.config), compression="zstd", write_page_index=True
         )
         self.rows = 0
-
-
-def put_in_place(prepared: Path, target: Path) -> None:
-    """Move what is prepared: goes as soon as its callers use `runs.folder.OutputFolder`."""
-    from edos_dataset.runs.folder import OutputFolder
-
-    prepared.rename(prepared.with_name("prepared"))
-    OutputFolder(target, "edos").commit()

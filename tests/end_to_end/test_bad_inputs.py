@@ -172,8 +172,8 @@ def test_full_disk(films, tmp_path):
 
 _HOLD = """
 import pathlib, sys, time
-from edos_dataset.runs.shards import locked
-with locked(pathlib.Path(sys.argv[1])):
+from edos_dataset.runs.folder import OutputFolder
+with OutputFolder(pathlib.Path(sys.argv[1]), "curate"):
     print("held", flush=True)
     time.sleep(60)
 """
