@@ -21,8 +21,8 @@ from edos_dataset.schema import (
     REGISTRY,
     TURN,
     TURN_LABEL_CONFIGS,
+    arrow_schema,
     features,
-    published,
 )
 
 COLUMNS = ("dialogue_id", "document_id", "language", "source", "turns")
@@ -93,12 +93,12 @@ def test_unnest_empty(table):
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_arrow_schema_and_features_agree(config):
-    assert published(config).names == list(COLUMNS)
-    assert Features.from_arrow_schema(published(config)) == features(config)
+    assert arrow_schema(config).names == list(COLUMNS)
+    assert Features.from_arrow_schema(arrow_schema(config)) == features(config)
     run = DIALOGUES if config == "os" else LABELLED
     for name in COLUMNS:
-        assert published(config).field(name).type == run.field(name).type or name == "turns"
-    assert published(config).field("turns").type.value_type == run.field("turns").type.value_type
+        assert arrow_schema(config).field(name).type == run.field(name).type or name == "turns"
+    assert arrow_schema(config).field("turns").type.value_type == run.field("turns").type.value_type
 
 
 @pytest.mark.parametrize("config", ["edos", "edos_initial"])
@@ -107,7 +107,7 @@ def test_label_names(config):
     for label in (turn["label"], turn["top"].feature["label"]):
         assert isinstance(label, ClassLabel)
         assert label.names == list(LABELS)
-    dataset = Dataset(LABELLED.empty_table().select(COLUMNS).cast(published(config)))
+    dataset = Dataset(LABELLED.empty_table().select(COLUMNS).cast(arrow_schema(config)))
     assert dataset.features["turns"].feature["label"].int2str(40) == "neutral"
 
 
@@ -154,7 +154,7 @@ def test_no_module_lists_the_configs_again():
 def test_a_config_has_the_labels_that_the_registry_says(config):
     columns = features(config)
     turn = columns["turns"].feature
-    assert published(config).names == list(columns) and columns["dialogue_id"].dtype == "string"
+    assert arrow_schema(config).names == list(columns) and columns["dialogue_id"].dtype == "string"
     assert ("label" in turn, "label" in columns) == {
         "nothing": (False, False),
         "turns": (True, False),

@@ -18,7 +18,7 @@ from edos_dataset.labels import LABELS
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.runs.tables import only_file
-from edos_dataset.schema import EXTENDED, LAST_TURN_LABEL_CONFIGS, published
+from edos_dataset.schema import EXTENDED, LAST_TURN_LABEL_CONFIGS, arrow_schema
 
 READABLE = tuple(reversed(LAST_TURN_LABEL_CONFIGS))
 """The configs that can be learned from; the extended set, which holds the seed, comes first."""
@@ -93,7 +93,7 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
         folder: gets `extended/SPLIT-00000-of-00001.parquet`, whole or not at all; made if needed.
         parts: by name of the split.
     """
-    schema: pa.Schema = published(EXTENDED).append(pa.field("weight", pa.float32()))
+    schema: pa.Schema = arrow_schema(EXTENDED).append(pa.field("weight", pa.float32()))
     for split, part in parts.items():
         columns = [
             [f"{split}-{row}" for row in range(len(part))],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from edos_dataset.schema import EXTENDED, published
+from edos_dataset.schema import EXTENDED, arrow_schema
 
 
 def rows_of_seed(table: pa.Table) -> pa.Table:
@@ -26,7 +26,7 @@ def extended_rows(columns: Mapping[str, Any], step: int, method: str) -> pa.Tabl
         step: the step that gave the labels, 0 for the seed.
         method: one of `extended.METHODS`.
     """
-    schema: pa.Schema = published(EXTENDED)
+    schema: pa.Schema = arrow_schema(EXTENDED)
     size = len(columns["label"])
     columns = {**columns, "method": [method] * size, "step": [step] * size}
     arrays = {}

@@ -20,7 +20,7 @@ from edos_dataset.crowd.splits import link, plain_text, share_out
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.tables import read_rows
-from edos_dataset.schema import AMT_SEED, SPLITS, published
+from edos_dataset.schema import AMT_SEED, SPLITS, arrow_schema
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _table(pooled: Answers, agreed: Labels, rows: Ints) -> pa.Table:
         }
         for row in rows
     ]
-    return pa.Table.from_pylist(records, schema=published(AMT_SEED))
+    return pa.Table.from_pylist(records, schema=arrow_schema(AMT_SEED))
 
 
 def _agreement(answers: Answers) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.runs.shards import digest, read_pieces
-from edos_dataset.schema import DIFFERING, LABELLED_TURN, LABELS_ONLY, REASON, SPLITS, published
+from edos_dataset.schema import DIFFERING, LABELLED_TURN, LABELS_ONLY, REASON, SPLITS, arrow_schema
 
 NOT_LABELLED = "not_labelled"
 """Reason of a dialogue that has no labels: the selection, or a corpus step, left it out."""
@@ -117,7 +117,7 @@ def _joined(labels: pa.Table, texts: pa.StringArray) -> pa.Table:
 
 
 def _leaving(table: pa.Table, rows: np.ndarray, reason: str, differing: list[list[int]] | None = None) -> pa.Table:
-    leaving = table.select([name for name in published(LABELS_ONLY).names if name != "turns"]).take(pa.array(rows))
+    leaving = table.select([name for name in arrow_schema(LABELS_ONLY).names if name != "turns"]).take(pa.array(rows))
     numbers = pa.array([None] * len(rows) if differing is None else differing, _TURN_NUMBERS)
     reasons = pa.array([reason] * len(rows), pa.string())
     return leaving.append_column(REASON, reasons).append_column(DIFFERING, numbers)
@@ -163,7 +163,7 @@ class PublishedLabels:
         """Return the rows of some documents, in their order, with the column `split`."""
         wanted = pc.is_in(self.documents, value_set=pc.unique(documents)).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(wanted[self._codes])
-        tables = [published(LABELS_ONLY).empty_table().append_column("split", pa.array([], pa.string()))]
+        tables = [arrow_schema(LABELS_ONLY).empty_table().append_column("split", pa.array([], pa.string()))]
         for (split, path), start, stop in zip(self.paths, self._starts[:-1], self._starts[1:], strict=True):
             here = rows[(rows >= start) & (rows < stop)] - start
             tables += [
@@ -181,7 +181,7 @@ class PublishedLabels:
 def _document_ids(path: Path) -> pa.ChunkedArray:
     try:
         with pq.ParquetFile(path) as file:
-            file.schema_arrow.empty_table().select(published(LABELS_ONLY).names).cast(published(LABELS_ONLY))
+            file.schema_arrow.empty_table().select(arrow_schema(LABELS_ONLY).names).cast(arrow_schema(LABELS_ONLY))
             return file.read(columns=["document_id"])["document_id"]
     except (OSError, pa.ArrowException, KeyError) as error:
         raise FolderError(
@@ -198,9 +198,9 @@ def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
         groups = np.searchsorted(borders, rows, side="right") - 1
         for group in np.unique(groups):
             table = (
-                file.read_row_group(int(group), columns=published(LABELS_ONLY).names)
-                .select(published(LABELS_ONLY).names)
-                .cast(published(LABELS_ONLY))
+                file.read_row_group(int(group), columns=arrow_schema(LABELS_ONLY).names)
+                .select(arrow_schema(LABELS_ONLY).names)
+                .cast(arrow_schema(LABELS_ONLY))
             )
             yield table.take(pa.array(rows[groups == group] - borders[group]))
 

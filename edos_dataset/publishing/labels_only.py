@@ -18,7 +18,7 @@ from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.shards import digest, read_pieces, replacing, write_text
 from edos_dataset.runs.tables import config_files
-from edos_dataset.schema import LABELS_ONLY, SPLITS, TURN_LABEL_CONFIGS, published
+from edos_dataset.schema import LABELS_ONLY, SPLITS, TURN_LABEL_CONFIGS, arrow_schema
 
 MANIFEST, RECIPE = f"{LABELS_ONLY}/manifest.json", f"{LABELS_ONLY}/recipe.yaml"
 """They lie beside the labels, so that a repository that also holds the text keeps them apart from the run's own."""
@@ -31,7 +31,7 @@ def text_hash(text: str) -> str:
 
 def without_text(table: pa.Table) -> pa.Table:
     """Return labelled dialogues as the config has them: hashes for texts."""
-    schema = published(LABELS_ONLY)
+    schema = arrow_schema(LABELS_ONLY)
     turns, offsets = unnest(table, "turns")
     item: pa.StructType = schema.field("turns").type.value_type
     columns = {field.name: turns.field(field.name) for field in item if field.name != "text_sha256"}
@@ -118,9 +118,9 @@ def _convert(path: Path, target: Path, config: str, counts: _Counts) -> None:
     try:
         with (
             replacing(target) as temporary,
-            pq.ParquetWriter(temporary, published(LABELS_ONLY), compression="zstd", write_page_index=True) as writer,
+            pq.ParquetWriter(temporary, arrow_schema(LABELS_ONLY), compression="zstd", write_page_index=True) as writer,
         ):
-            for table in read_pieces(path, published(config).names, ROW_GROUP):
+            for table in read_pieces(path, arrow_schema(config).names, ROW_GROUP):
                 writer.write_table(without_text(table), row_group_size=ROW_GROUP)
                 counts.add(path.name.split("-")[0], table)
     except (pa.ArrowInvalid, KeyError) as error:

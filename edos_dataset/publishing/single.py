@@ -9,7 +9,7 @@ import pyarrow as pa
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.shards import write_shard, write_text
 from edos_dataset.runs.tables import only_file
-from edos_dataset.schema import published
+from edos_dataset.schema import arrow_schema
 
 
 def write_single(folder: OutputFolder, config: str, tables: Mapping[str, pa.Table], texts: Mapping[str, str]) -> None:
@@ -24,7 +24,7 @@ def write_single(folder: OutputFolder, config: str, tables: Mapping[str, pa.Tabl
     Raises:
         ValueError: a table lacks a column or holds values of another type; what was there stays.
     """
-    schema = published(config)
+    schema = arrow_schema(config)
     rows = {}
     for split, table in tables.items():
         if lacking := [name for name in schema.names if name not in table.column_names]:

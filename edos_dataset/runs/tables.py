@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.runs.folder import FolderError
-from edos_dataset.schema import REGISTRY, SPLITS, published
+from edos_dataset.schema import REGISTRY, SPLITS, arrow_schema
 
 
 def configs_in(folder: Path, among: Iterable[str] = REGISTRY) -> list[str]:
@@ -32,7 +32,7 @@ def read_rows(folder: Path, config: str, splits: Sequence[str] = SPLITS) -> pa.T
     Raises:
         FolderError: a file is missing or damaged, or has other columns.
     """
-    schema, command = published(config), REGISTRY[config].command
+    schema, command = arrow_schema(config), REGISTRY[config].command
     tables = []
     for split in splits:
         path = only_file(folder, config, split)

@@ -12,9 +12,9 @@ from edos_dataset.schema.configs import REGISTRY as REGISTRY
 from edos_dataset.schema.configs import SPLITS as SPLITS
 from edos_dataset.schema.configs import TURN_LABEL_CONFIGS as TURN_LABEL_CONFIGS
 from edos_dataset.schema.configs import Config as Config
+from edos_dataset.schema.configs import arrow_schema as arrow_schema
 from edos_dataset.schema.configs import features as features
 from edos_dataset.schema.configs import list_of as list_of
-from edos_dataset.schema.configs import published as published
 from edos_dataset.schema.tables import DETAIL as DETAIL
 from edos_dataset.schema.tables import DIALOGUES as DIALOGUES
 from edos_dataset.schema.tables import DIFFERING as DIFFERING

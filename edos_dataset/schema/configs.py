@@ -50,7 +50,7 @@ def features(config: str) -> "Features":
 
 
 @cache
-def published(config: str) -> pa.Schema:
+def arrow_schema(config: str) -> pa.Schema:
     """Return the Arrow schema of a config, with the metadata by which `datasets` knows the label names."""
     return features(config).arrow_schema
 

@@ -6,7 +6,7 @@ from crowd_tables import ByFirstWord, answers_of, crowd
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.seed import SeedRules, make_seed
 from edos_dataset.labels import LABEL_IDS
-from edos_dataset.schema import published
+from edos_dataset.schema import arrow_schema
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def encoder(monkeypatch):
 def test_rows_have_the_columns_of_the_config_and_are_counted():
     tables, counts = make_seed(crowd(), SeedRules())
     assert {split: len(table) for split, table in tables.items()} == counts["splits"]
-    assert all(table.schema.equals(published("amt_seed")) for table in tables.values())
+    assert all(table.schema.equals(arrow_schema("amt_seed")) for table in tables.values())
     assert (counts["tasks"], counts["texts"], counts["labelled"], counts["unlabelled"]) == (90, 89, 88, 1)
 
 

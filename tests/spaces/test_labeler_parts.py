@@ -24,7 +24,7 @@ from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.publishing.cards.headers import front_matter
 from edos_dataset.publishing.single import write_single
 from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.schema import AMT_SEED, features, published
+from edos_dataset.schema import AMT_SEED, arrow_schema, features
 from edos_dataset.version import __version__
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
@@ -196,7 +196,7 @@ def seed_folder(folder):
             "soft_label": [1.0] + [0.0] * 40,
             "answers": [],
         }
-        return pa.Table.from_pylist([row], schema=published(AMT_SEED))
+        return pa.Table.from_pylist([row], schema=arrow_schema(AMT_SEED))
 
     tables = {
         "train": table("a", ["Run!", "I'm scared."], 0),

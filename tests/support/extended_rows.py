@@ -10,7 +10,7 @@ from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.single import write_single
 from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.schema import EXTENDED, published
+from edos_dataset.schema import EXTENDED, arrow_schema
 
 
 def row(dialogue_id, turns, label, **origin):
@@ -38,7 +38,7 @@ def self_labelled(dialogue_id, turns, label, confidence):
 
 
 def table(rows):
-    return pa.Table.from_pylist(rows, schema=published(EXTENDED))
+    return pa.Table.from_pylist(rows, schema=arrow_schema(EXTENDED))
 
 
 def counts(seed, steps=()):

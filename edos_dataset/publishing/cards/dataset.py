@@ -1,4 +1,4 @@
-"""The README of a published folder: rendered from what was written and counted, never typed."""
+"""The README of a folder of a pipeline: rendered from what was written and counted, never typed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def dataset_card(
     origin: Origin | None = None,
     picture: bool = False,
 ) -> str:
-    """Return the README of a published folder.
+    """Return the README of a folder of a pipeline.
 
     Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to
     load them.
