@@ -24,11 +24,12 @@ from rich.table import Table
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.augmentation.labelled import labelled_of
-from edos_dataset.augmentation.pool import read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
 from edos_dataset.augmentation.spreading import Conflict, SpreadingRules, agreement_of_seeds, spread
 from edos_dataset.crowd.seed import read_seed
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.metrics.classification import wilson
+from edos_dataset.releases.dialogues import read_sources
 
 THRESHOLDS = (0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
 
@@ -49,7 +50,8 @@ def main() -> None:
     store = VectorStore(arguments.work, Encoder(arguments.encoder))
     train, labels = read_dialogues(arguments.seed, ["train"], store, arguments.history)
     held_out, _ = read_dialogues(arguments.seed, ["validation", "test"], store, arguments.history)
-    pool = read_pool(arguments.pool, store, arguments.history).candidates
+    tables = read_sources(arguments.pool, None, PIECE_TURNS)
+    pool = read_pool(tables, store, arguments.history).candidates
     rows = [measure(threshold, train, labels, pool, held_out) for threshold in arguments.thresholds]
     command = "python evaluation/spreading.py --seed SEED --pool POOL --work WORK"
     facts = {

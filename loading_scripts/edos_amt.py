@@ -7,11 +7,11 @@ from pathlib import Path
 
 import datasets
 
-from edos_dataset.crowd.seed import seed_features
-from edos_dataset.releases.raw import Reject, Release, ReleaseBuilder, Row, read_crowd
+from edos_dataset.releases.raw import RawFiles, RawReleaseBuilder, Reject, Row, read_crowd
+from edos_dataset.schema import AMT_SEED, features
 
 
-class EdosAmt(ReleaseBuilder):
+class EdosAmt(RawReleaseBuilder):
     """A dialogue a row: `dialogue_id`, `turns`, `label` of the last turn (null without a majority), `answers`; `edos
     crowd seed` makes splits of it.
     """
@@ -21,12 +21,12 @@ class EdosAmt(ReleaseBuilder):
     DEFAULT_CONFIG_NAME = "amt"
 
     @classmethod
-    def release(cls, config: str) -> Release:
+    def raw_files(cls, config: str) -> RawFiles:
         """Return where the file lies."""
-        return Release("edos_amt", {"train": ["mturk_groundtruth_labels.csv"]}, ("edos_amt", ""))
+        return RawFiles("edos_amt", {"train": ["mturk_groundtruth_labels.csv"]}, ("edos_amt", ""))
 
     def _info(self) -> datasets.DatasetInfo:
-        columns = {name: column for name, column in seed_features().items() if name != "soft_label"}
+        columns = {name: column for name, column in features(AMT_SEED).items() if name != "soft_label"}
         return datasets.DatasetInfo(
             description=__doc__, features=datasets.Features(columns), license="CC BY 4.0 (labels)"
         )

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import datasets
 
-from edos_dataset.augmentation.extended import extended_features
-from edos_dataset.releases.raw import Reject, Release, ReleaseBuilder, Row, read_extension
+from edos_dataset.releases.raw import RawFiles, RawReleaseBuilder, Reject, Row, read_extension
+from edos_dataset.schema import EXTENDED, features
 
 _METHODS = {"similar": "spread", "self_labeled": "self-label", "similar_self_labeled": "spread"}
 _COLUMNS = ("dialogue_id", "turns", "label", "method", "seed_id", "similarity", "confidence")
 
 
-class EdosExtended(ReleaseBuilder):
+class EdosExtended(RawReleaseBuilder):
     """A dialogue a row, with the label of its last turn; the columns mean what they mean in the config `extended`."""
 
     VERSION = datasets.Version("1.0.0")
@@ -24,12 +24,12 @@ class EdosExtended(ReleaseBuilder):
     DEFAULT_CONFIG_NAME = "similar"
 
     @classmethod
-    def release(cls, config: str) -> Release:
+    def raw_files(cls, config: str) -> RawFiles:
         """Return where the file of a config lies."""
-        return Release("edos_amt", {"train": [f"{config}_dialogs.csv"]}, ("edos_amt", ""))
+        return RawFiles("edos_amt", {"train": [f"{config}_dialogs.csv"]}, ("edos_amt", ""))
 
     def _info(self) -> datasets.DatasetInfo:
-        known = extended_features()
+        known = features(EXTENDED)
         return datasets.DatasetInfo(
             description=__doc__,
             features=datasets.Features({name: known[name] for name in _COLUMNS}),

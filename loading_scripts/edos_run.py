@@ -9,9 +9,10 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.releases.load import folder_features, folder_files, folder_tables
+from edos_dataset.releases.folders import folder_files, folder_tables
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import digest
+from edos_dataset.schema import features
 
 
 class EdosRun(datasets.ArrowBasedBuilder):
@@ -30,15 +31,20 @@ class EdosRun(datasets.ArrowBasedBuilder):
     VERSION = datasets.Version("1.0.0")
 
     def __init__(
-        self, cache_dir: str | None = None, *, data_dir: str | Path, config_name: str | None = None, **more: Any
-    ) -> None:  # noqa: ANN401
+        self,
+        cache_dir: str | None = None,
+        *,
+        data_dir: str | Path,
+        config_name: str | None = None,
+        **more: Any,  # noqa: ANN401
+    ) -> None:
         name, self.files = folder_files(Path(data_dir), config_name)
         content = [[split, [digest(path) for path in paths]] for split, paths in self.files.items()]
         more |= {"hash": hash_json(content), "data_dir": str(data_dir), "config_name": name}
         super().__init__(cache_dir=cache_dir, **more)
 
     def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(description=__doc__, features=folder_features(self.config.name))
+        return datasets.DatasetInfo(description=__doc__, features=features(self.config.name))
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in self.files.items()]

@@ -9,11 +9,11 @@ import datasets
 
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.releases.conversations import read_conversations, read_splits
-from edos_dataset.releases.raw import Reject, Release, ReleaseBuilder, Row
+from edos_dataset.releases.raw import RawFiles, RawReleaseBuilder, Reject, Row
 from edos_dataset.schema import list_of
 
 
-class EmpatheticDialogues(ReleaseBuilder):
+class EmpatheticDialogues(RawReleaseBuilder):
     """A conversation a row: `dialogue_id`, `emotion` of the speaker, `situation`, `turns` with `text`, `speaker` and,
     if annotated, `label`.
     """
@@ -27,12 +27,12 @@ class EmpatheticDialogues(ReleaseBuilder):
     DEFAULT_CONFIG_NAME = "unannotated"
 
     @classmethod
-    def release(cls, config: str) -> Release:
+    def raw_files(cls, config: str) -> RawFiles:
         """Return where the files of a config lie: one for each split, or one for each emotion."""
         if config == "original":
             files = {"train": ["train.csv"], "validation": ["valid.csv"], "test": ["test.csv"]}
-            return Release("empathetic_dialogues", files, ("empathetic_dialogues/original", "original", ""))
-        return Release(
+            return RawFiles("empathetic_dialogues", files, ("empathetic_dialogues/original", "original", ""))
+        return RawFiles(
             "empathetic_intents",
             {"train": [f"{config}/{emotion}.csv" for emotion in EMOTIONS]},
             ("empathetic_dialogues", ""),

@@ -11,12 +11,13 @@ import datasets
 import pyarrow as pa
 
 from edos_dataset.commands.curate import curate, subtitles_to_dialogues, subtitles_to_edos
-from edos_dataset.runs.manifest import bad_share
-from edos_dataset.releases.load import data_folder, folder_features, folder_files, folder_tables
-from edos_dataset.runs.pipeline import Output
+from edos_dataset.releases.folders import folder_files, folder_tables
+from edos_dataset.releases.raw import data_folder
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.manifest import bad_share
+from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.recipes import override
-from edos_dataset.schema import CONFIGS
+from edos_dataset.schema import CONFIGS, features
 from edos_dataset.sources.inventory import find_films
 
 _BAD = 0.2  # of the files, from which on a user should know
@@ -96,7 +97,7 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):
         self.run = Path(self._cache_dir_root) / "edos_runs" / more["hash"][:16]
 
     def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(description=__doc__, features=folder_features(self.config.name))
+        return datasets.DatasetInfo(description=__doc__, features=features(self.config.name))
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         settings = {"workers": self.workers, "limit": self.config.limit, "language": self.config.language}

@@ -1,5 +1,8 @@
 """Columns: what is nested comes back flat, and what is published has the types and the label names that it says."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,9 +12,29 @@ from hypothesis import strategies as st
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.labels import LABELS
-from edos_dataset.schema import CONFIGS, DIALOGUES, ENCODED, LABELLED, TURN, features, published
+from edos_dataset.schema import (
+    CONFIGS,
+    DIALOGUES,
+    ENCODED,
+    LABELLED,
+    LAST_TURN_LABEL_CONFIGS,
+    REGISTRY,
+    TURN,
+    TURN_LABEL_CONFIGS,
+    arrow_schema,
+    features,
+)
 
 COLUMNS = ("dialogue_id", "document_id", "language", "source", "turns")
+PACKAGE = Path(__file__).parents[1] / "edos_dataset"
+ELSEWHERE = {
+    "runs/engines/datasets.py": "tasks and what came of them, pickled: how this engine carries bytes",
+    "runs/partitions.py": "SURPLUS: REMOVALS with the shard before it, between two processes of a corpus step",
+    "runs/pipeline.py": "REMOVALS: what a corpus step tells a run; nothing else reads it, and it is not published",
+    "sources/read.py": "LINES with the columns REASON and DETAIL behind, both of schema",
+}
+"""The modules that put a schema together beside `edos_dataset.schema`, and why."""
+
 ROWS = st.lists(st.lists(st.text(max_size=5), max_size=4), max_size=8)
 
 
@@ -70,12 +93,12 @@ def test_unnest_empty(table):
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_arrow_schema_and_features_agree(config):
-    assert published(config).names == list(COLUMNS)
-    assert Features.from_arrow_schema(published(config)) == features(config)
+    assert arrow_schema(config).names == list(COLUMNS)
+    assert Features.from_arrow_schema(arrow_schema(config)) == features(config)
     run = DIALOGUES if config == "os" else LABELLED
     for name in COLUMNS:
-        assert published(config).field(name).type == run.field(name).type or name == "turns"
-    assert published(config).field("turns").type.value_type == run.field("turns").type.value_type
+        assert arrow_schema(config).field(name).type == run.field(name).type or name == "turns"
+    assert arrow_schema(config).field("turns").type.value_type == run.field("turns").type.value_type
 
 
 @pytest.mark.parametrize("config", ["edos", "edos_initial"])
@@ -84,7 +107,7 @@ def test_label_names(config):
     for label in (turn["label"], turn["top"].feature["label"]):
         assert isinstance(label, ClassLabel)
         assert label.names == list(LABELS)
-    dataset = Dataset(LABELLED.empty_table().select(COLUMNS).cast(published(config)))
+    dataset = Dataset(LABELLED.empty_table().select(COLUMNS).cast(arrow_schema(config)))
     assert dataset.features["turns"].feature["label"].int2str(40) == "neutral"
 
 
@@ -100,3 +123,54 @@ def test_unknown_config(config):
 
 def test_encoded_adds_one_column():
     assert ENCODED.names == [*DIALOGUES.names, "embeddings"]
+
+
+def makers_of_schemas(path):
+    """Return the calls of a module by which a table or a struct gets its columns."""
+    called = (node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+    named = (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in called)
+    return [name for name in named if name in ("schema", "struct", "Features")]
+
+
+def test_columns_are_named_nowhere_else():
+    makers = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if makers_of_schemas(path)}
+    assert {name for name in makers if not name.startswith("schema/")} == set(ELSEWHERE)
+    assert {name for name in makers if name.startswith("schema/")} == {"schema/configs.py", "schema/tables.py"}
+
+
+def test_no_module_lists_the_configs_again():
+    """A tuple or list of two names of configs or more is a second registry."""
+    lists = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Tuple | ast.List | ast.Set):
+                names = [item.value for item in node.elts if isinstance(item, ast.Constant)]
+                if len([name for name in names if name in REGISTRY]) > 1:
+                    lists.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert [place for place in lists if not place.startswith("schema")] == []
+
+
+@pytest.mark.parametrize("config", REGISTRY)
+def test_a_config_has_the_labels_that_the_registry_says(config):
+    columns = features(config)
+    turn = columns["turns"].feature
+    assert arrow_schema(config).names == list(columns) and columns["dialogue_id"].dtype == "string"
+    assert ("label" in turn, "label" in columns) == {
+        "nothing": (False, False),
+        "turns": (True, False),
+        "last turn": (False, True),
+    }[REGISTRY[config].labelled]
+
+
+def test_lists_of_configs_come_from_the_registry():
+    assert CONFIGS == tuple(REGISTRY)[:3] == ("edos", "edos_initial", "os")
+    assert TURN_LABEL_CONFIGS == ("edos", "edos_initial")
+    assert LAST_TURN_LABEL_CONFIGS == ("amt_seed", "extended")
+    assert all(config.description and config.command.startswith("edos ") for config in REGISTRY.values())
+
+
+def test_the_extended_set_says_of_a_seed_all_but_the_answers():
+    seed, extended = features("amt_seed"), features("extended")
+    assert {name: seed[name] for name in seed if name != "answers"} == {
+        name: extended[name] for name in list(seed)[:-1]
+    }

@@ -50,13 +50,13 @@ def _steps_of(folder: Path) -> dict[int, list[dict[str, Any]]]:
     """Return what `extend.json` says of each step, one entry a round; nothing where it is missing or damaged: the page
     does without.
     """
-    found: dict[int, list[dict[str, Any]]] = {}
+    rounds: dict[int, list[dict[str, Any]]] = {}
     try:
         for step in json.loads((folder / COUNTS).read_text(encoding="utf-8"))["steps"]:
-            found.setdefault(step["step"], []).append(step)
+            rounds.setdefault(step["step"], []).append(step)
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return found
+    return rounds
 
 
 def _page(table: pa.Table, recorded: dict[int, list[dict[str, Any]]], per_label: int, seed: int) -> Page:
@@ -188,7 +188,7 @@ def _read_judgements(path: Path) -> list[_Judgement]:
 
 def _judgement(entry: Any, where: str, hint: str) -> _Judgement:  # noqa: ANN401 - it is what a file holds
     try:
-        found = _Judgement(
+        judgement = _Judgement(
             f"{int(entry['step'])} {entry['method']}",
             entry["label"],
             entry["draw"],
@@ -198,15 +198,17 @@ def _judgement(entry: Any, where: str, hint: str) -> _Judgement:  # noqa: ANN401
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error!r}, expected step, method, label, draw, verdict and rows: {hint}") from error
     for name, value, allowed in (
-        ("verdict", found.verdict, VERDICTS),
-        ("draw", found.draw, DRAWS),
-        ("label", found.label, LABELS),
+        ("verdict", judgement.verdict, VERDICTS),
+        ("draw", judgement.draw, DRAWS),
+        ("label", judgement.label, LABELS),
     ):
         if value not in allowed:
             raise ValueError(f"{where}: {name} is {value!r}, expected one of {', '.join(allowed)}")
-    if found.rows < 1:
-        raise ValueError(f"{where}: rows is {found.rows}, expected the number of dialogues with this label, at least 1")
-    return found
+    if judgement.rows < 1:
+        raise ValueError(
+            f"{where}: rows is {judgement.rows}, expected the number of dialogues with this label, at least 1"
+        )
+    return judgement
 
 
 def _figures(judgements: Sequence[_Judgement]) -> dict[str, Any]:

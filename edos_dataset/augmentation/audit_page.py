@@ -190,7 +190,8 @@ def _seed(group: Group, example: Example) -> str:
     if example.seed_id is None:
         return ""
     name = f'<p class="of">seed <span class="id">{escape(example.seed_id)}</span></p>'
-    return f'<div class="seed">{name}{_dialogue(example.seed_turns, group.label) if example.seed_turns else "<p>not in this data set</p>"}</div>'
+    dialogue = _dialogue(example.seed_turns, group.label) if example.seed_turns else "<p>not in this data set</p>"
+    return f'<div class="seed">{name}{dialogue}</div>'
 
 
 def _dialogue(turns: Sequence[str], label: str) -> str:

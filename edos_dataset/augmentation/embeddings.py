@@ -144,7 +144,7 @@ class VectorStore:
         """Return the vectors of the dialogues of a table with a column `turns`, as `dialogues` does.
 
         Args:
-            table: DIALOGUES, ENCODED or LABELLED, or a published config.
+            table: DIALOGUES, ENCODED or LABELLED, or a config of CONFIGS.
             embedded_by: identity of the encoder that filled the column `embeddings`. If it is this store's encoder, the
                 embeddings are taken from there; else, or where the column is absent or has nulls, the turns are
                 encoded.

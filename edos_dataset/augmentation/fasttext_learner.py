@@ -55,12 +55,12 @@ class FastText:
 
     def __call__(self, texts: Sequence[str]) -> Floats:
         """Return float32 [texts, 41]; a label that was not among those learned has 0."""
-        found = np.zeros((len(texts), len(LABELS)), np.float32)
+        probabilities = np.zeros((len(texts), len(LABELS)), np.float32)
         if texts:
             for row, (names, values) in enumerate(zip(*self._model.predict(list(texts), k=-1), strict=True)):
-                found[row, [int(name.removeprefix(_LABEL)) for name in names]] = values
-        found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-9)
-        return found
+                probabilities[row, [int(name.removeprefix(_LABEL)) for name in names]] = values
+        probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-9)
+        return probabilities
 
     @cached_property
     def identity(self) -> str:

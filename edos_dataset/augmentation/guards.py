@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Bools, Ints
-from edos_dataset.augmentation.similarity import TWO_GB, Vectors, nearest, take
+from edos_dataset.augmentation.similarity import TWO_GB, nearest, take
+from edos_dataset.augmentation.tiles import Vectors
 from edos_dataset.text import normalise
 
 _ROWS = 512  # texts compared by words at a time, and
@@ -71,7 +72,7 @@ def overlapping(texts: Sequence[str], others: Sequence[str], share: float) -> Bo
     vocabulary: dict[str, int] = {}
     theirs = _bags(others, vocabulary)
     sizes = np.diff(theirs.indptr)
-    found = np.isin(texts, list(others)) if len(texts) and len(others) else np.zeros(len(texts), bool)
+    overlaps = np.isin(texts, list(others)) if len(texts) and len(others) else np.zeros(len(texts), bool)
     for start in range(0, len(texts), _ROWS):
         ours = _bags(texts[start : start + _ROWS], vocabulary)
         width = len(vocabulary)
@@ -81,8 +82,8 @@ def overlapping(texts: Sequence[str], others: Sequence[str], share: float) -> Bo
         rows, columns = shared.coords
         both = np.diff(ours.indptr)[rows] + sizes[columns]
         near = (both - 2 * shared.data <= 1) | (shared.data >= share * (both - shared.data))
-        found[start + rows[near]] = True
-    return found
+        overlaps[start + rows[near]] = True
+    return overlaps
 
 
 def _bags(texts: Sequence[str], vocabulary: dict[str, int]) -> csr_array:

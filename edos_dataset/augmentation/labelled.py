@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.augmentation.extended import CONFIG, extended_features
-from edos_dataset.crowd.seed import CONFIG as SEED
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.shards import write_shard
+from edos_dataset.runs.tables import only_file
+from edos_dataset.schema import EXTENDED, LAST_TURN_LABEL_CONFIGS, arrow_schema
 
-READABLE = (CONFIG, SEED)
-"""The configs that can be learned from."""
+READABLE = tuple(reversed(LAST_TURN_LABEL_CONFIGS))
+"""The configs that can be learned from; the extended set, which holds the seed, comes first."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
         folder: gets `extended/SPLIT-00000-of-00001.parquet`, whole or not at all; made if needed.
         parts: by name of the split.
     """
-    schema: pa.Schema = extended_features().arrow_schema.append(pa.field("weight", pa.float32()))
+    schema: pa.Schema = arrow_schema(EXTENDED).append(pa.field("weight", pa.float32()))
     for split, part in parts.items():
         columns = [
             [f"{split}-{row}" for row in range(len(part))],
@@ -109,7 +109,7 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
             part.weights.tolist(),
         ]
         arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-        write_shard(_path(folder / CONFIG, split), pa.table(arrays, schema=schema))
+        write_shard(only_file(folder, EXTENDED, split), pa.table(arrays, schema=schema))
 
 
 def read_labelled(folder: Path, split: str) -> Labelled:
@@ -126,7 +126,7 @@ def read_labelled(folder: Path, split: str) -> Labelled:
     if path is None:
         raise FolderError(
             f"{folder} has no {split} split: expected "
-            f"{' or '.join(_path(Path(config), split).as_posix() for config in READABLE)} in it"
+            f"{' or '.join(only_file(Path(), config, split).as_posix() for config in READABLE)} in it"
         )
     try:
         return labelled_of(pq.read_table(path))
@@ -138,7 +138,7 @@ def read_labelled(folder: Path, split: str) -> Labelled:
 
 def labelled_path(folder: Path, split: str) -> Path | None:
     """Return the Parquet file of a split of such a data set, or None where it is not there."""
-    return next((path for config in READABLE if (path := _path(folder / config, split)).is_file()), None)
+    return next((path for config in READABLE if (path := only_file(folder, config, split)).is_file()), None)
 
 
 def labelled_of(table: pa.Table) -> Labelled:
@@ -153,7 +153,3 @@ def labelled_of(table: pa.Table) -> Labelled:
     targets = np.array(table["soft_label"].to_pylist(), np.float32).reshape(-1, len(LABELS))
     weights = table["weight"].to_numpy() if "weight" in table.column_names else np.ones(len(turns))
     return Labelled(turns, table["label"].to_numpy().astype(np.int64), targets, weights.astype(np.float32))
-
-
-def _path(folder: Path, split: str) -> Path:
-    return folder / f"{split}-00000-of-00001.parquet"

@@ -1,11 +1,10 @@
 """The pool: dialogues without labels, and in them every turn that may get one, with its history."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import TypeVar, overload
 
 import numpy as np
@@ -14,7 +13,6 @@ import pyarrow as pa
 from edos_dataset.arrays import Ints, unnest
 from edos_dataset.augmentation.embeddings import Halves, VectorStore
 from edos_dataset.augmentation.guards import Dialogues
-from edos_dataset.releases.dialogues import read_config, read_lines
 from edos_dataset.runs.fingerprints import hash_json
 
 PIECE_TURNS = 50_000
@@ -140,62 +138,49 @@ class Pool:
 
 
 def read_pool(
-    sources: Sequence[Path],
+    tables: Iterable[pa.Table],
     store: VectorStore,
     history: int | None = 4,
     every_turn: bool = True,
-    config: str | None = None,
     progress: Callable[[int], object] = lambda turns: None,
 ) -> Pool:
-    """Read the dialogues of a pool and embed what may get a label.
+    """Take the dialogues of a pool and embed what may get a label.
 
     Args:
-        sources: folders that `edos curate` or `edos label` wrote, and files of JSON lines as `edos label` reads them.
+        tables: the dialogues, `dialogue_id` and `turns`, about PIECE_TURNS turns each; they are read one by one.
         store: where the vectors are kept.
         history: earlier turns that go with a turn at most; None for all.
         every_turn: every turn may get a label; else only the last one of each dialogue.
-        config: config of the folders; by default the first that each has.
         progress: called with the number of turns done, after each piece.
 
     Raises:
-        ValueError: a source is not there, is damaged, or holds no dialogues, or the history is negative.
+        ValueError: the history is negative. Errors of the tables' reader go through.
     """
     if history is not None and history < 0:
         raise ValueError(f"history must be 0 or more earlier turns, or none for all, got {history}")
     pieces, done = [], 0
-    for table in _tables(sources, config):
+    for table in tables:
         turns, offsets = unnest(table, "turns")
         filled = np.flatnonzero(np.diff(offsets))  # a dialogue without turns has nothing to label
         if not len(filled):
             continue
-        ids, offsets = (
-            table["dialogue_id"].combine_chunks().take(pa.array(filled)),
-            np.append(offsets[filled], offsets[-1]),
-        )
-        texts = turns.field("text").to_pylist()
-        if every_turn:
-            rows, vectors = np.arange(len(texts)), store.in_context(texts, offsets, history)
-        else:
-            rows = offsets[1:] - 1
-            vectors = store.dialogues(
-                [
-                    texts[start if history is None else max(start, end - 1 - history) : end]
-                    for start, end in pairwise(offsets.tolist())
-                ]
-            )
-        pieces.append(Piece(ids, turns, offsets, rows, vectors))
-        done += len(texts)
+        ids = table["dialogue_id"].combine_chunks().take(pa.array(filled))
+        piece = _piece(ids, turns, np.append(offsets[filled], offsets[-1]), store, history, every_turn)
+        pieces.append(piece)
+        done += len(piece.turns)
         progress(done)
-    if not pieces:
-        raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
     return Pool(pieces, history)
 
 
-def _tables(sources: Sequence[Path], config: str | None) -> Iterator[pa.Table]:
-    for source in sources:
-        if not source.exists():
-            raise ValueError(
-                f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
-                "wrote"
-            )
-        yield from read_config(source, config, PIECE_TURNS) if source.is_dir() else read_lines(source, PIECE_TURNS)
+def _piece(
+    ids: pa.Array, turns: pa.StructArray, offsets: Ints, store: VectorStore, history: int | None, every_turn: bool
+) -> Piece:
+    """Return some dialogues with the vectors of what may get a label."""
+    texts = turns.field("text").to_pylist()
+    if every_turn:
+        return Piece(ids, turns, offsets, np.arange(len(texts)), store.in_context(texts, offsets, history))
+    dialogues = [
+        texts[start if history is None else max(start, end - 1 - history) : end]
+        for start, end in pairwise(offsets.tolist())
+    ]
+    return Piece(ids, turns, offsets, offsets[1:] - 1, store.dialogues(dialogues))

@@ -9,28 +9,15 @@ within the rounding error of the bound, and every pair that passes is computed a
 result is the same for all tiles, threads and memory budgets.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from edos_dataset.arrays import Ints
-
-Floating = npt.NDArray[np.floating[Any]]
-Vectors = Floating | Sequence[Floating]
-"""Rows of vectors, float16 to float64: an array or memory map [n, dim], or a list of these that count as one."""
-
-Doubles = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
+from edos_dataset.augmentation.tiles import Doubles, Floating, Singles, Tile, Tiles, Vectors, parts_of, tiles_of
 
 TWO_GB = 2 << 30
-POOL_ROWS, SEED_ROWS = 2048, 2048
-"""The largest tile, 16 MiB of cosines: with fewer rows of the pool the product is slower, as the BLAS arranges the
-seeds anew for each tile.
-"""
-_PAIRS = 1024  # pairs computed again in float64 at a time
 
 
 @dataclass(frozen=True)
@@ -51,46 +38,6 @@ class Matches:
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.rows)
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """How a search is cut to fit a budget of memory.
-
-    Attributes:
-        pool_rows: most rows of the pool in a tile.
-        seed_rows: most seeds in a tile.
-        pairs: most pairs computed again at a time.
-        hold: whether the seeds stay in memory in float32; else each tile of them is read again for each of the pool.
-        memory: bytes that all of this takes at most.
-    """
-
-    pool_rows: int
-    seed_rows: int
-    pairs: int
-    hold: bool
-    memory: int
-
-    @classmethod
-    def fit(cls, seeds: int, dim: int, memory: int) -> "Tiles":
-        """Return the largest tiles that fit.
-
-        Raises:
-            ValueError: not even the smallest do.
-        """
-        held = 4 * dim * seeds
-        for shrink in range(8):
-            pool_rows, seed_rows, pairs = POOL_ROWS >> shrink, SEED_ROWS >> shrink, _PAIRS >> shrink
-            # Tiles in float32; cosines, a copy of those of rows that pass, sorted besides, flags and numbers of pairs;
-            # two vectors and their products a pair.
-            needed = 12 * dim * (pool_rows + seed_rows) + 32 * pool_rows * seed_rows + 48 * dim * pairs
-            if needed <= memory:
-                hold = held + needed <= memory
-                return cls(pool_rows, seed_rows, pairs, hold, needed + (held if hold else 0))
-        raise ValueError(
-            f"memory of {memory:,} bytes is too small for a search among vectors of {dim} numbers: give at least "
-            f"{needed:,}"
-        )
 
 
 def nearest(
@@ -122,26 +69,26 @@ def nearest(
         raise ValueError(f"threshold must be a cosine from -1 to 1, got {threshold}")
     if top_k < 1:
         raise ValueError(f"top_k must be at least 1 seed, got {top_k}")
-    seed_parts, pool_parts = _parts(seeds, "seeds"), _parts(pool, "pool")
+    seed_parts, pool_parts = parts_of(seeds, "seeds"), parts_of(pool, "pool")
     dims = {part.shape[1] for part in (*seed_parts, *pool_parts)}
     if len(dims) > 1:
         raise ValueError(
             f"seeds and pool must be vectors of one dimension, got {sorted(dims)}: were they made by one encoder?"
         )
-    found = [_NONE]
+    matches = [_NONE]
     if dims:
         (dim,) = dims
         tiles = Tiles.fit(sum(map(len, seed_parts)), dim, memory)
-        held = list(_tiles(seed_parts, tiles.seed_rows, "seed")) if tiles.hold else None
+        held = list(tiles_of(seed_parts, tiles.seed_rows, "seed")) if tiles.hold else None
         scratch = np.empty(tiles.pool_rows * tiles.seed_rows, np.float32)
-        for tile in _tiles(pool_parts, tiles.pool_rows, "pool row"):
+        for tile in tiles_of(pool_parts, tiles.pool_rows, "pool row"):
             search = _TileSearch(tile, threshold, top_k, tiles.pairs, scratch)
-            for seed_tile in held or _tiles(seed_parts, tiles.seed_rows, "seed"):
+            for seed_tile in held or tiles_of(seed_parts, tiles.seed_rows, "seed"):
                 search.add(seed_tile)
             if len(search.best):
-                found.append(search.best)
+                matches.append(search.best)
             progress(tile.start + len(tile.stored))
-    return _joined(found)
+    return _joined(matches)
 
 
 def take(vectors: Vectors, rows: Ints) -> Floating:
@@ -162,50 +109,10 @@ def take(vectors: Vectors, rows: Ints) -> Floating:
     return np.concatenate(taken) if taken else np.zeros((0, 0), np.float32)
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """Rows of seeds or pool: the number of the first one, the vectors as stored, and in float32 at length 1."""
-
-    start: int
-    stored: Floating
-    scaled: Singles
-
-
-def _parts(vectors: Vectors, name: str) -> list[Floating]:
-    """Return vectors as a list of arrays that have rows."""
-    parts = [vectors] if isinstance(vectors, np.ndarray) else list(vectors)
-    for part in parts:
-        if part.ndim != 2 or not np.issubdtype(part.dtype, np.floating):
-            raise ValueError(
-                f"{name} must be floating-point vectors of shape [n, dim], got {part.dtype} of shape {list(part.shape)}"
-            )
-    return [part for part in parts if len(part)]
-
-
-def _tiles(parts: Sequence[Floating], most: int, name: str) -> Iterator[_Tile]:
-    """Cut each part into as few tiles as can be, of nearly the same number of rows."""
-    start = 0
-    for part in parts:
-        rows = -(-len(part) // -(-len(part) // most))
-        for begin in range(0, len(part), rows):
-            stored = np.asarray(part[begin : begin + rows])
-            scaled = stored.astype(np.float32)
-            lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64)).astype(np.float32)
-            if not np.isfinite(lengths).all():
-                row = start + begin + int(np.argmin(np.isfinite(lengths)))
-                raise ValueError(
-                    f"{name} {row} (from 0) holds a number that is not finite, or too large for float32: make its "
-                    "vector again"
-                )
-            scaled /= np.where(lengths == 0, np.float32(1), lengths)[:, None]
-            yield _Tile(start + begin, stored, scaled)
-        start += len(part)
-
-
 class _TileSearch:
     """The nearest seeds of a tile of the pool, as far as seeds were seen."""
 
-    def __init__(self, tile: _Tile, threshold: float, top_k: int, pairs: int, scratch: Singles) -> None:
+    def __init__(self, tile: Tile, threshold: float, top_k: int, pairs: int, scratch: Singles) -> None:
         self.tile, self.threshold, self.top_k, self.pairs, self.scratch = tile, threshold, top_k, pairs, scratch
         self.best = _NONE
         # Cauchy-Schwarz: products of unit vectors, summed in any order, are off by at most dim roundings; the scaling
@@ -213,7 +120,7 @@ class _TileSearch:
         self._error = np.float32((tile.stored.shape[1] + 8) * np.finfo(np.float32).eps)
         self._bounds = np.full(len(tile.stored), threshold, np.float32) - self._error
 
-    def add(self, seeds: _Tile) -> None:
+    def add(self, seeds: Tile) -> None:
         """Compare with some seeds more."""
         shape = len(self.tile.scaled), len(seeds.scaled)
         cosines = self.scratch[: shape[0] * shape[1]].reshape(
@@ -233,7 +140,7 @@ class _TileSearch:
         for begin in range(0, len(first), self.pairs):
             self._check(rows[first[begin : begin + self.pairs]], second[begin : begin + self.pairs], seeds)
 
-    def _check(self, rows: Ints, columns: Ints, seeds: _Tile) -> None:
+    def _check(self, rows: Ints, columns: Ints, seeds: Tile) -> None:
         """Compute pairs again in float64, take those that are near enough, and raise the bounds of rows that have all
         the seeds that they may have.
         """

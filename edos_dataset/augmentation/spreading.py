@@ -175,10 +175,10 @@ def agreement_of_seeds(
         `near`: seeds that would get a label; `same`: those of them that would get their own.
     """
     ids = np.asarray(labels, np.int64)
-    found = nearest(seeds.vectors, seeds.vectors, rules.threshold, rules.neighbours + 8, memory)
+    nearest_seeds = nearest(seeds.vectors, seeds.vectors, rules.threshold, rules.neighbours + 8, memory)
     words = np.unique([words_of(turns) for turns in seeds.turns], return_inverse=True)[1]
-    others = words[found.rows] != words[found.seeds]
-    matches = Matches(found.rows[others], found.seeds[others], found.similarities[others])
+    others = words[nearest_seeds.rows] != words[nearest_seeds.seeds]
+    matches = Matches(nearest_seeds.rows[others], nearest_seeds.seeds[others], nearest_seeds.similarities[others])
     candidates = [each for each in _candidates(matches, ids, seeds.ids, seeds.ids, rules, 0) if each.reason is None]
     return {"near": len(candidates), "same": sum(int(ids[each.row]) == each.label for each in candidates)}
 

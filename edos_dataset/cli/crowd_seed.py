@@ -38,12 +38,13 @@ def seed(
     """Make the data set `amt_seed`: dialogues with the agreed label, all answers, soft labels, and a 60/20/20 split
     without leaks.
     """
+    from edos_dataset.commands.seed import write_seed
     from edos_dataset.crowd.answers import MTurkColumns, read_answers
-    from edos_dataset.crowd.seed import SeedRules, make_seed
+    from edos_dataset.crowd.seed import SeedRules
 
     given: dict[str, Any] = {"method": method, "ties": ties, "repeats": repeats}
     rules = SeedRules(least_votes=least_votes, model=encoder, near=near, shares=shares, seed=random_seed, **given)
-    counts = make_seed(read_answers(source, MTurkColumns().override(columns or [])), out, rules)
+    counts = write_seed(read_answers(source, MTurkColumns().override(columns or [])), out, rules)
     splits = ", ".join(f"{split} {count:,}" for split, count in counts["splits"].items())
     texts = f"{counts['tasks']:,} tasks, {counts['texts']:,} texts, {counts['labelled']:,} of them with a label"
     say([f"{texts}: {splits}", load_call(out.as_posix(), "amt_seed")])

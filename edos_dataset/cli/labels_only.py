@@ -29,9 +29,9 @@ def labels_only(
     `edos hydrate` rebuilds the text from a copy of the subtitles. The folder loads by `load_dataset(OUT,
     "labels_only")`.
     """
-    from edos_dataset.commands.hydrate import publish_labels
+    from edos_dataset.commands.hydrate import write_labels
 
-    manifest = publish_labels(run, out, config, recipe)
+    manifest = write_labels(run, out, config, recipe)
     dialogues, turns = (sum(manifest[unit].values()) for unit in ("dialogues", "turns"))
     summary = f"labels of {turns:,} turns in {dialogues:,} dialogues, and no text"
     emit(manifest, as_json, [summary, load_call(out.as_posix(), "labels_only")])

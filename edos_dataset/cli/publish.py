@@ -65,7 +65,7 @@ def publish(
     from edos_dataset.hub.publish import publish as publishing
     from edos_dataset.hub.remote import Remote
     from edos_dataset.hub.versions import Version
-    from edos_dataset.publishing.single import TEXT_LICENCE
+    from edos_dataset.publishing.cards.headers import TEXT_LICENCE
 
     chosen = Version.parse(version)
     with status("reading the folder") as tell, reading(folders) as release:

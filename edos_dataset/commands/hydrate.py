@@ -25,7 +25,7 @@ from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, SOURCES, write_labels_only
+from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, write_labels_only
 from edos_dataset.publishing.published import summary, write_published
 from edos_dataset.runs.engines.base import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder
@@ -34,7 +34,7 @@ from edos_dataset.runs.pipeline import Output, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import digest, read_shard, replacing
-from edos_dataset.schema import FILE
+from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 
@@ -62,7 +62,7 @@ def text_stages(recipe: Sequence[Item]) -> list[Stage]:
     return stages
 
 
-def publish_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None = None) -> dict[str, Any]:
+def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None = None) -> dict[str, Any]:
     """Write the labels of a run without text (`publishing.labels_only.write_labels_only`).
 
     Args:
@@ -181,7 +181,7 @@ def read_facts(labels: Path) -> dict[str, Any]:
     path = labels / MANIFEST
     try:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if facts["config"] in SOURCES and {"files", "dialogues", "label_sources"} <= facts.keys():
+        if facts["config"] in TURN_LABEL_CONFIGS and {"files", "dialogues", "label_sources"} <= facts.keys():
             return facts
     except OSError as error:
         raise FolderError(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABELS
 
@@ -55,20 +55,20 @@ def categorise(answers: Answers, outside: Outside = "own") -> tuple[Ints, list[s
     """
     check_choice("outside", outside, OUTSIDE)
     names = {name: label for label, name in enumerate(LABELS)}
-    found = []
+    categories = []
     for given in answers.given:
         read = read_answer(given)
         if read.label == MISSING and outside != "missing":
-            found.append(names.setdefault(f"outside: {read.text if outside == 'own' else 'any'}", len(names)))
+            categories.append(names.setdefault(f"outside: {read.text if outside == 'own' else 'any'}", len(names)))
         else:
-            found.append(read.label)
-    return np.array(found, dtype=np.int64), list(names)
+            categories.append(read.label)
+    return np.array(categories, dtype=np.int64), list(names)
 
 
 def count_answers(answers: Answers, outside: Outside = "own") -> Ints:
     """Return how many answers each task has in each category of `categorise`, [tasks, categories]."""
-    found, names = categorise(answers, outside)
-    return tally(answers, found, len(names))
+    categories, names = categorise(answers, outside)
+    return tally(answers, categories, len(names))
 
 
 def tally(answers: Answers, categories: Ints, size: int) -> Ints:
@@ -197,9 +197,9 @@ def _fitted(answers: Answers, method: Method, seed: int) -> Floats:
     ).to_pandas()
     model: Any = DawidSkene(n_iter=100) if method == "dawid-skene" else MACE(random_state=seed)
     with _same_generator():
-        found = model.fit_predict_proba(table)
+        probabilities = model.fit_predict_proba(table)
     soft = np.zeros((len(answers.tasks), len(LABELS)), dtype=np.float32)
-    soft[np.ix_(found.index.to_numpy(), found.columns.to_numpy())] = found.to_numpy()
+    soft[np.ix_(probabilities.index.to_numpy(), probabilities.columns.to_numpy())] = probabilities.to_numpy()
     return soft
 
 

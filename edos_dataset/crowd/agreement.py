@@ -13,7 +13,7 @@ import numpy as np
 
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import Outside, count_answers, tally, winners
-from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import RESAMPLES, Array, interval, resampled
@@ -134,8 +134,8 @@ def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPL
     enough = counts.sum(axis=1) >= 2
     columns = np.column_stack([_columns(counts), won[enough] != MISSING])
     drawn = resampled(columns, np.arange(len(columns)), resamples, seed)
-    found, spread = _measures(columns.sum(axis=0, keepdims=True)[:, :-1]), _measures(drawn[:, :-1])
-    found["agreed_share"], spread["agreed_share"] = (
+    measured, spread = _measures(columns.sum(axis=0, keepdims=True)[:, :-1]), _measures(drawn[:, :-1])
+    measured["agreed_share"], spread["agreed_share"] = (
         (won != MISSING).mean(keepdims=True),
         drawn[:, -1] / drawn[:, 0] * enough.mean(),
     )
@@ -146,7 +146,7 @@ def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPL
         "agreed": int((won != MISSING).sum()),
     }
     for name in MEASURES:
-        report |= {name: _rounded(found[name][0]), f"{name}_interval": interval(spread[name])}
+        report |= {name: _rounded(measured[name][0]), f"{name}_interval": interval(spread[name])}
     return report | {
         "per_label": _per_label(counts, won, resamples, seed),
         "outside": dict(
@@ -163,12 +163,12 @@ def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPL
 def _per_label(counts: Ints, won: Ints, resamples: int, seed: int) -> dict[str, dict[str, Any]]:
     columns = _label_columns(counts).astype(np.float64)
     drawn = resampled(columns, np.arange(len(columns)), resamples, seed)
-    found, spread = _label_measures(columns.sum(axis=0, keepdims=True)), _label_measures(drawn)
+    measured, spread = _label_measures(columns.sum(axis=0, keepdims=True)), _label_measures(drawn)
     table = {}
     for label, name in enumerate(LABELS):
         row: dict[str, Any] = {"answers": int(counts[:, label].sum()), "agreed": int((won == label).sum())}
-        for key in found:
-            row |= {key: _rounded(found[key][0, label]), f"{key}_interval": interval(spread[key][:, label])}
+        for key in measured:
+            row |= {key: _rounded(measured[key][0, label]), f"{key}_interval": interval(spread[key][:, label])}
         table[name] = row
     return table
 
@@ -224,9 +224,9 @@ def _key(answer: str) -> str:
 def _majorities(answers: Answers, texts: Sequence[str]) -> list[str]:
     """Return the majority of each task's answers as these texts, one for each answer; "" where there is none."""
     numbers: dict[str, int] = {}
-    found = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
+    categories = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
     names = [*numbers, ""]  # MISSING is the last one
-    return [names[winner] for winner in winners(tally(answers, found, len(numbers))).tolist()]
+    return [names[winner] for winner in winners(tally(answers, categories, len(numbers))).tolist()]
 
 
 def _rounded(value: float) -> float | None:

@@ -15,7 +15,8 @@ from edos_dataset.labels import LABELS
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.shards import read_pieces
-from edos_dataset.schema import SPLITS
+from edos_dataset.runs.tables import config_files
+from edos_dataset.schema import TURN_LABEL_CONFIGS
 from edos_dataset.text import normalise, tokenize
 
 _SPARE = 4  # candidates of a label that are kept before the worst leave, in multiples of those wanted
@@ -56,7 +57,8 @@ class Readability:
         return f, d, f + self.weight * d
 
 
-_LABELLED = ("edos_initial", "edos")
+_LABELLED = tuple(reversed(TURN_LABEL_CONFIGS))
+"""The configs whose labels count, that of the weak labels first."""
 
 
 def token_frequencies(run: Path, config: str = "os") -> dict[str, float]:
@@ -135,14 +137,14 @@ def select_tasks(
 
 def _candidates(row: Mapping[str, Any], confidence: float, readability: Readability) -> dict[int, dict[str, Any]]:
     """Return a dialogue's most readable candidate for each label that it has one for; of equal ones the shortest."""
-    found: dict[int, dict[str, Any]] = {}
+    best: dict[int, dict[str, Any]] = {}
     texts = [turn["text"] for turn in row["turns"]]
     for number, turn in enumerate(row["turns"], 1):
         if np.float32(turn["confidence"]) < np.float32(confidence):
             continue
         f, d, score = readability.score(texts[:number])
-        if turn["label"] not in found or score > found[turn["label"]]["score"]:
-            found[turn["label"]] = {
+        if turn["label"] not in best or score > best[turn["label"]]["score"]:
+            best[turn["label"]] = {
                 "task": f"{row['dialogue_id']}@{number}",
                 "dialogue_id": row["dialogue_id"],
                 "turns": texts[:number],
@@ -153,7 +155,7 @@ def _candidates(row: Mapping[str, Any], confidence: float, readability: Readabil
                 "d": d,
                 "score": score,
             }
-    return found
+    return best
 
 
 def _most_readable(tasks: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
@@ -169,6 +171,5 @@ def _dialogues(run: Path, config: str) -> Iterator[pa.Table]:
     manifest = read_manifest(run)
     if config not in manifest["configs"]:
         raise FolderError(f"{run} has no config {config!r}; it has {', '.join(manifest['configs']) or 'none'}")
-    for split in SPLITS:
-        for path in sorted((run / config).glob(f"{split}-*.parquet")):
-            yield from read_pieces(path, ["dialogue_id", "turns"])
+    for path in chain.from_iterable(config_files(run, config).values()):
+        yield from read_pieces(path, ["dialogue_id", "turns"])

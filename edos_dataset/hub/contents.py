@@ -122,7 +122,7 @@ def read_data(folder: Path) -> Release:
             f"{folder} is no folder: give one that `edos curate`, `label`, `extend`, `crowd seed` or a training wrote"
         )
     finished = (folder / CARD).is_file() and any((folder / name).is_file() for name in COUNTS)
-    if not finished or (folder / ".run" / "publishing").exists() or (folder / ".run" / "retired").exists():
+    if not finished or (folder / ".run" / "prepared").exists() or (folder / ".run" / "retired").exists():
         hint = (
             "it is unfinished; give the command that writes it again"
             if (folder / ".run").is_dir()

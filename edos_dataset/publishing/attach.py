@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.publishing.labels_only import CONFIG, labels_only_schema, text_hash
+from edos_dataset.publishing.labels_only import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.runs.shards import digest, read_pieces
-from edos_dataset.schema import DIFFERING, LABELLED_TURN, REASON, SPLITS
+from edos_dataset.schema import DIFFERING, LABELLED_TURN, LABELS_ONLY, REASON, SPLITS, arrow_schema
 
 NOT_LABELLED = "not_labelled"
 """Reason of a dialogue that has no labels: the selection, or a corpus step, left it out."""
@@ -117,7 +117,7 @@ def _joined(labels: pa.Table, texts: pa.StringArray) -> pa.Table:
 
 
 def _leaving(table: pa.Table, rows: np.ndarray, reason: str, differing: list[list[int]] | None = None) -> pa.Table:
-    leaving = table.select([name for name in labels_only_schema().names if name != "turns"]).take(pa.array(rows))
+    leaving = table.select([name for name in arrow_schema(LABELS_ONLY).names if name != "turns"]).take(pa.array(rows))
     numbers = pa.array([None] * len(rows) if differing is None else differing, _TURN_NUMBERS)
     reasons = pa.array([reason] * len(rows), pa.string())
     return leaving.append_column(REASON, reasons).append_column(DIFFERING, numbers)
@@ -146,11 +146,11 @@ class PublishedLabels:
 
     def __init__(self, folder: Path) -> None:
         self.paths = [
-            (split, path) for split in SPLITS for path in sorted((folder / CONFIG).glob(f"{split}-*.parquet"))
+            (split, path) for split in SPLITS for path in sorted((folder / LABELS_ONLY).glob(f"{split}-*.parquet"))
         ]
         if not self.paths:
             raise FolderError(
-                f"{folder} holds no labels: expected {CONFIG}/*.parquet, as `edos labels-only` writes them"
+                f"{folder} holds no labels: expected {LABELS_ONLY}/*.parquet, as `edos labels-only` writes them"
             )
         self.content = hash_json([(path.name, digest(path)) for _, path in self.paths])
         ids = pa.chunked_array([chunk for _, path in self.paths for chunk in _document_ids(path).chunks], pa.string())
@@ -163,7 +163,7 @@ class PublishedLabels:
         """Return the rows of some documents, in their order, with the column `split`."""
         wanted = pc.is_in(self.documents, value_set=pc.unique(documents)).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(wanted[self._codes])
-        tables = [labels_only_schema().empty_table().append_column("split", pa.array([], pa.string()))]
+        tables = [arrow_schema(LABELS_ONLY).empty_table().append_column("split", pa.array([], pa.string()))]
         for (split, path), start, stop in zip(self.paths, self._starts[:-1], self._starts[1:], strict=True):
             here = rows[(rows >= start) & (rows < stop)] - start
             tables += [
@@ -181,7 +181,7 @@ class PublishedLabels:
 def _document_ids(path: Path) -> pa.ChunkedArray:
     try:
         with pq.ParquetFile(path) as file:
-            file.schema_arrow.empty_table().select(labels_only_schema().names).cast(labels_only_schema())
+            file.schema_arrow.empty_table().select(arrow_schema(LABELS_ONLY).names).cast(arrow_schema(LABELS_ONLY))
             return file.read(columns=["document_id"])["document_id"]
     except (OSError, pa.ArrowException, KeyError) as error:
         raise FolderError(
@@ -198,9 +198,9 @@ def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
         groups = np.searchsorted(borders, rows, side="right") - 1
         for group in np.unique(groups):
             table = (
-                file.read_row_group(int(group), columns=labels_only_schema().names)
-                .select(labels_only_schema().names)
-                .cast(labels_only_schema())
+                file.read_row_group(int(group), columns=arrow_schema(LABELS_ONLY).names)
+                .select(arrow_schema(LABELS_ONLY).names)
+                .cast(arrow_schema(LABELS_ONLY))
             )
             yield table.take(pa.array(rows[groups == group] - borders[group]))
 

@@ -16,9 +16,9 @@ def split_card(card: str) -> tuple[dict[str, Any], str]:
     """
     try:
         _, header, body = card.split(_LINE, 2)
-        found = yaml.safe_load(header)
-        if isinstance(found, dict):
-            return found, body
+        values = yaml.safe_load(header)
+        if isinstance(values, dict):
+            return values, body
     except (ValueError, yaml.YAMLError):
         pass
     raise ValueError("the card has no YAML between two lines of dashes at its head")

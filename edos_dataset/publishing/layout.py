@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.publishing.statistics import Statistics
-from edos_dataset.schema import SPLITS, published
+from edos_dataset.schema import SPLITS, arrow_schema
 
 SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
 ROW_GROUP = 10_000
@@ -77,10 +77,10 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
 def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
     known = "split" in pq.read_schema(shard).names
     table = pq.read_table(
-        shard, columns=[*published(config).names, "split" if known else "film"]
+        shard, columns=[*arrow_schema(config).names, "split" if known else "film"]
     )  # the embeddings stay behind
     splits = table["split"] if known else pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
-    table = table.select(published(config).names).cast(published(config))
+    table = table.select(arrow_schema(config).names).cast(arrow_schema(config))
     for split in SPLITS:
         part = table.filter(pc.equal(splits, split))
         if part.num_rows:
@@ -97,7 +97,7 @@ class _SplitWriter:
         self.paths: list[Path] = []
         self.writer: pq.ParquetWriter | None = None
         self.rows = self.arrow_bytes = 0
-        self.waiting = published(config).empty_table()
+        self.waiting = arrow_schema(config).empty_table()
 
     def write(self, table: pa.Table) -> None:
         self.waiting = pa.concat_tables([self.waiting, table])
@@ -135,14 +135,6 @@ class _SplitWriter:
             self.writer.close()
         self.paths.append(self.folder / self.config / f"{self.split}-{len(self.paths):05d}.part")
         self.writer = pq.ParquetWriter(
-            self.paths[-1], published(self.config), compression="zstd", write_page_index=True
+            self.paths[-1], arrow_schema(self.config), compression="zstd", write_page_index=True
         )
         self.rows = 0
-
-
-def put_in_place(prepared: Path, target: Path) -> None:
-    """Move what is prepared: goes as soon as its callers use `runs.folder.OutputFolder`."""
-    from edos_dataset.runs.folder import OutputFolder
-
-    prepared.rename(prepared.with_name("prepared"))
-    OutputFolder(target, "edos").commit()

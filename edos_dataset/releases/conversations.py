@@ -1,6 +1,6 @@
 """EmpatheticDialogues as others published it: files by emotion, or the authors' own three files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from edos_dataset.releases.raw import Reject, Row, label_of, read_csv
@@ -27,9 +27,9 @@ def read_conversations(path: Path, annotated: bool) -> Iterator[Row | Reject]:
             "unknown_actor": row["Actor"] not in ("none", "speaker", "listener"),
             "unknown_label": annotated and label is None,
         }
-        if found := [reason for reason, bad in faults.items() if bad]:
+        if reasons := [reason for reason, bad in faults.items() if bad]:
             broken.add(name)
-            yield Reject(path.name, line, found[0], f"{name}: {row['Actor']}, {row.get('Label', '')}")
+            yield Reject(path.name, line, reasons[0], f"{name}: {row['Actor']}, {row.get('Label', '')}")
             continue
         entry = conversations.setdefault(
             name, {"dialogue_id": name, "emotion": label_of(path.stem), "situation": None, "turns": []}
@@ -74,9 +74,9 @@ def read_splits(path: Path) -> Iterator[Row | Reject]:
             "unknown_label": label_of(row["context"]) is None,
         }
         faults["missing_turn"] = not number.isdecimal()
-        if found := [reason for reason, bad in faults.items() if bad]:
+        if reasons := [reason for reason, bad in faults.items() if bad]:
             broken[name] = "a row of it is rejected"
-            yield Reject(path.name, line, found[0], f"{name}: {number}, {row['context']}")
+            yield Reject(path.name, line, reasons[0], f"{name}: {number}, {row['context']}")
         elif conversations.setdefault(name, {}).setdefault(int(number), row) is not row:
             broken[name] = f"it has two turns {number}"
     for name, turns in conversations.items():
@@ -88,20 +88,17 @@ def read_splits(path: Path) -> Iterator[Row | Reject]:
             yield Reject(path.name, None, reason, f"{name}: {broken.get(name) or f'{len(speakers)} speakers'}")
             continue
         first = turns[1]
-        said = [
-            {
-                "text": _plain(turn["utterance"]),
-                "speaker": "speaker" if turn["speaker_idx"] == speakers[0] else "listener",
-                "label": None,
-            }
-            for _, turn in sorted(turns.items())
-        ]
         yield {
             "dialogue_id": name,
             "emotion": label_of(first["context"]),
             "situation": _plain(first["prompt"]) or None,
-            "turns": said,
+            "turns": [_said(turns[number], speakers[0]) for number in sorted(turns)],
         }
+
+
+def _said(turn: Mapping[str, str], speaker: str) -> Row:
+    who = "speaker" if turn["speaker_idx"] == speaker else "listener"
+    return {"text": _plain(turn["utterance"]), "speaker": who, "label": None}
 
 
 def _plain(text: str) -> str:

@@ -1,9 +1,9 @@
 """Dialogues from files and back, as `edos label` reads and writes them: JSON lines, and the Parquet files of a
-published config.
+config.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,23 @@ import pyarrow as pa
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import read_pieces
-from edos_dataset.schema import CONFIGS, SPLITS, TURN, published
+from edos_dataset.runs.tables import config_files, configs_in
+from edos_dataset.schema import CONFIGS, TURN, arrow_schema
+
+
+def read_sources(sources: Sequence[Path], config: str | None, shard_turns: int) -> Iterator[pa.Table]:
+    """Yield the dialogues of folders and files, one source after the other, as `read_config` and `read_lines` do.
+
+    Raises:
+        ValueError: a source is not there, or as of these two.
+    """
+    for source in sources:
+        if not source.exists():
+            raise ValueError(
+                f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
+                "wrote"
+            )
+        yield from read_config(source, config, shard_turns) if source.is_dir() else read_lines(source, shard_turns)
 
 
 def read_lines(path: Path, shard_turns: int) -> Iterator[pa.Table]:
@@ -121,12 +137,12 @@ def _short(values: pa.Array) -> list[float]:
 
 
 def source_config(folder: Path, config: str | None) -> str:
-    """Return the config of a published folder that is meant: the one named, or the first of CONFIGS that it has.
+    """Return the config of a folder of ours that is meant: the one named, or the first of CONFIGS that it has.
 
     Raises:
         ValueError: it is not there.
     """
-    there = [name for name in CONFIGS if any((folder / name).glob("*.parquet"))]
+    there = configs_in(folder, CONFIGS)
     if not there or (config is not None and config not in there):
         raise ValueError(
             f"{folder} has no {f'config {config!r}' if config else 'dialogues'}; it has "
@@ -136,17 +152,17 @@ def source_config(folder: Path, config: str | None) -> str:
 
 
 def read_config(folder: Path, config: str | None, shard_turns: int) -> Iterator[pa.Table]:
-    """Yield the dialogues of a published config in tables of about `shard_turns` turns, with the columns of the config
+    """Yield the dialogues of a config in tables of about `shard_turns` turns, with the columns of the config
     "os" and `split`.
 
     Raises:
-        ValueError: the folder has no such config, or a file is none that this package publishes.
+        ValueError: the folder has no such config, or a file is none that this package writes.
     """
     name = source_config(folder, config)
-    for split in SPLITS:
-        for path in sorted((folder / name).glob(f"{split}-*.parquet")):
+    for split, paths in config_files(folder, name).items():
+        for path in paths:
             try:
-                for table in read_pieces(path, published("os").names):
+                for table in read_pieces(path, arrow_schema("os").names):
                     yield from _cut(_unlabelled(table, split), shard_turns)
             except (pa.ArrowInvalid, KeyError) as error:
                 raise ValueError(f"{path} is no file of a data set that `edos curate` wrote: {error}") from error

@@ -1,17 +1,11 @@
 """`edos_dataset.load`: one call for a folder that this package wrote, a raw release on the disk, and the Hub."""
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
 from importlib import util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from datasets import Features
-
-RELEASES = {
+RAW_RELEASES = {
     "edos_amt": "EdosAmt",
     "edos_extended": "EdosExtended",
     "empathetic_dialogues": "EmpatheticDialogues",
@@ -37,7 +31,7 @@ def load(
 ) -> Any:  # noqa: ANN401 - what `datasets.load_dataset` returns depends on split and streaming
     """Load a data set.
 
-    - `load("edos_amt", source=DIR)`: a raw release, one of RELEASES, from a folder, by default EDOS_DATA_DIR.
+    - `load("edos_amt", source=DIR)`: a raw release, one of RAW_RELEASES, from a folder, by default EDOS_DATA_DIR.
     - `load("opensubtitles", "os", source="en.zip")`: subtitles, curated at the first call; `edos curate` does the same
       where you can watch it.
     - `load("edos", "edos_initial")`, or `load("edos_initial", source="runs/edos")`: a folder that this package wrote,
@@ -63,7 +57,7 @@ def load(
     """
     if options and name != "opensubtitles":
         raise ValueError(f"{name!r} takes no option {next(iter(options))!r}: leave it out")
-    if name in RELEASES and not (source is None and _there(Path(name))):
+    if name in RAW_RELEASES and not (source is None and _is_ours(Path(name))):
         prepared = builder(name)(cache_dir, data_dir=source, config_name=config, **options)
     elif source is not None or Path(name).is_dir():
         prepared = builder("edos_run")(
@@ -75,7 +69,7 @@ def load(
         raise ValueError(
             f"there is no folder {name!r} here, and the Hub has no data set without a namespace: give a folder as "
             f"source, NAMESPACE/{Path(name).name}, "
-            f"or one of the releases {', '.join(RELEASES)}"
+            f"or one of the releases {', '.join(RAW_RELEASES)}"
         )
     else:
         from datasets import load_dataset
@@ -96,11 +90,20 @@ def _folder(name: str, source: str | Path | None) -> Path:
     return folder.resolve()
 
 
+def _is_ours(folder: Path) -> bool:
+    from edos_dataset.runs.tables import configs_in
+
+    return bool(configs_in(folder))
+
+
 def _config(name: str, config: str | None, source: str | Path | None) -> str | None:
     """Return the config that is meant: with a source the name is one, or that of the whole."""
     if source is None:
         return config
-    if config is not None and name != config and name in folder_configs()[1:]:
+    from edos_dataset.schema import REGISTRY
+
+    # "edos" is also what a folder is called.
+    if config is not None and name != config and name in tuple(REGISTRY)[1:]:
         raise ValueError(f"the name {name!r} is one config and {config!r} another: give one of them")
     return config or name
 
@@ -126,80 +129,4 @@ def builder(name: str) -> Any:  # noqa: ANN401 - a class of a file that only `lo
         except BaseException:
             del sys.modules[module_name]
             raise
-    return getattr(sys.modules[module_name], RELEASES.get(name, "EdosRun"))
-
-
-def data_folder(given: str | Path | None) -> Path:
-    """Return the folder of raw releases: the one given, or EDOS_DATA_DIR.
-
-    Raises:
-        ValueError: neither is there.
-    """
-    found = given or os.environ.get("EDOS_DATA_DIR")
-    if not found:
-        raise ValueError(
-            "no folder of raw releases is given: name it as source or data_dir, or in the environment as EDOS_DATA_DIR"
-        )
-    if not Path(found).is_dir():
-        raise ValueError(f"{found} is no folder: give the one that holds the raw release")
-    return Path(found).resolve()
-
-
-def folder_configs() -> tuple[str, ...]:
-    """Return the configs that a folder of this package may have; the first that is there is its default."""
-    from edos_dataset.schema import CONFIGS
-
-    return (*CONFIGS, "labels_only", "amt_seed", "extended")
-
-
-def folder_features(config: str) -> "Features":
-    """Return the features of one of `folder_configs`."""
-    if config == "labels_only":
-        from edos_dataset.publishing.labels_only import labels_only_features
-
-        return labels_only_features()
-    if config == "amt_seed":
-        from edos_dataset.crowd.seed import seed_features
-
-        return seed_features()
-    if config == "extended":
-        from edos_dataset.augmentation.extended import extended_features
-
-        return extended_features()
-    from edos_dataset.schema import features
-
-    return features(config)
-
-
-def _there(folder: Path) -> list[str]:
-    return [name for name in folder_configs() if any((folder / name).glob("*.parquet"))]
-
-
-def folder_files(folder: Path, config: str | None) -> tuple[str, dict[str, list[Path]]]:
-    """Return the name of a folder's config, by default its first, and the Parquet files of each split.
-
-    Raises:
-        ValueError: it is not there.
-    """
-    from edos_dataset.schema import SPLITS
-
-    there = _there(folder)
-    if not there or (config is not None and config not in there):
-        raise ValueError(
-            f"{folder} has no {f'config {config!r}' if config else 'data set of this package'}; it has "
-            f"{', '.join(there) or 'none'}"
-        )
-    name = config or there[0]
-    files = {split: sorted((folder / name).glob(f"{split}-*.parquet")) for split in SPLITS}
-    return name, {split: paths for split, paths in files.items() if paths}
-
-
-def folder_tables(paths: Sequence[Path], schema: "pa.Schema") -> Iterator[tuple[str, "pa.Table"]]:
-    """Yield the rows of Parquet files in tables of a schema, each with a key that is its own, as
-    `datasets.ArrowBasedBuilder` wants them.
-    """
-    from edos_dataset.runs.shards import read_pieces
-
-    for path in paths:
-        for number, table in enumerate(read_pieces(path, schema.names)):
-            yield f"{path.name}-{number}", table.cast(schema)
+    return getattr(sys.modules[module_name], RAW_RELEASES.get(name, "EdosRun"))

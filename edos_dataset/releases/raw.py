@@ -1,10 +1,11 @@
-"""Raw releases as their authors gave them: rows are repaired by rule or rejected with a reason, and a `datasets`
-builder makes a data set of the rest.
+"""Raw releases, the files of others as their authors gave them: rows are repaired by rule or rejected with a reason,
+and a `datasets` builder makes a data set of the rest.
 
 The builders themselves lie in `loading_scripts/`, one class for each release.
 """
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ import datasets
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import split_turns
-from edos_dataset.releases.load import data_folder
 from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.shards import digest
 
@@ -38,7 +38,7 @@ class Reject(NamedTuple):
     detail: str
 
 
-class Release(NamedTuple):
+class RawFiles(NamedTuple):
     """Where the files of a config lie.
 
     Attributes:
@@ -52,7 +52,23 @@ class Release(NamedTuple):
     folders: Sequence[str]
 
 
-class ReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
+def data_folder(given: str | Path | None) -> Path:
+    """Return the folder of raw releases: the one given, or EDOS_DATA_DIR.
+
+    Raises:
+        ValueError: neither is there.
+    """
+    folder = given or os.environ.get("EDOS_DATA_DIR")
+    if not folder:
+        raise ValueError(
+            "no folder of raw releases is given: name it as source or data_dir, or in the environment as EDOS_DATA_DIR"
+        )
+    if not Path(folder).is_dir():
+        raise ValueError(f"{folder} is no folder: give the one that holds the raw release")
+    return Path(folder).resolve()
+
+
+class RawReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
     """A builder over the files of a release.
 
     Its place in the cache depends on the content of the files and on the code that reads them, so a mended file is
@@ -75,29 +91,29 @@ class ReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         *,
         data_dir: str | Path | None = None,
         config_name: str | None = None,
-        **more: Any,
-    ) -> None:  # noqa: ANN401
+        **more: Any,  # noqa: ANN401
+    ) -> None:
         given = data_folder(data_dir)
         config = config_name or self.DEFAULT_CONFIG_NAME
         if config not in self.builder_configs:
             raise ValueError(f"unknown config {config!r}: expected one of {', '.join(self.builder_configs)}")
-        release = self.release(config)
-        names = [name for part in release.files.values() for name in part]
-        folder = next((given / name for name in release.folders if (given / name / names[0]).is_file()), given)
-        self.files = {split: [folder / name for name in part] for split, part in release.files.items()}
+        raw = self.raw_files(config)
+        names = [name for part in raw.files.values() for name in part]
+        folder = next((given / name for name in raw.folders if (given / name / names[0]).is_file()), given)
+        self.files = {split: [folder / name for name in part] for split, part in raw.files.items()}
         for path in (folder / name for name in names):
             if not path.is_file():
                 raise ValueError(
                     f"{path} is not there: give the folder of the release, with {path.relative_to(folder)} in it, as "
                     "data_dir or EDOS_DATA_DIR, "
-                    f"or get it by `edos download {release.source}`"
+                    f"or get it by `edos download {raw.source}`"
                 )
         content = {split: [digest(path) for path in paths] for split, paths in self.files.items()}
         more["hash"] = hash_json([code_hash(type(self).__module__), content])
         super().__init__(cache_dir=cache_dir, data_dir=str(folder), config_name=config_name, **more)
 
     @classmethod
-    def release(cls, config: str) -> Release:
+    def raw_files(cls, config: str) -> RawFiles:
         """Return where the files of a config lie."""
         raise NotImplementedError
 
@@ -162,8 +178,8 @@ def read_extension(path: Path, method: str) -> Iterator[Row | Reject]:
             "bad_score": (value is None, row[score]),
             "repeated_id": (name in seen, name),
         }
-        if found := [Reject(path.name, line, reason, detail) for reason, (bad, detail) in faults.items() if bad]:
-            yield found[0]
+        if rejects := [Reject(path.name, line, reason, detail) for reason, (bad, detail) in faults.items() if bad]:
+            yield rejects[0]
             continue
         seen.add(name)
         seed = next((row[column] for column in seeds if column in row), None)

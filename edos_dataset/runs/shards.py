@@ -143,12 +143,3 @@ def digest(path: Path) -> str:
         while block := file.read(1 << 20):
             sha256.update(block)
     return sha256.hexdigest()
-
-
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Hold a folder: goes as soon as its callers use `runs.folder.OutputFolder`."""
-    from edos_dataset.runs.folder import OutputFolder
-
-    with OutputFolder(out, "edos"):
-        yield

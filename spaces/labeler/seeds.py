@@ -11,9 +11,9 @@ from huggingface_hub.constants import HF_HOME
 from edos_dataset import load
 from edos_dataset.augmentation.embeddings import VectorStore, means_in_context, unit
 from edos_dataset.augmentation.similarity import nearest
-from edos_dataset.crowd.seed import CONFIG
 from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.schema import AMT_SEED
 
 INVENTED = Path(__file__).with_name("seed.jsonl")
 """Dialogues that were written for this page, two for each label: `dialogue_id`, `turns`, `label` (of the last turn)."""
@@ -110,11 +110,11 @@ def read_amt_seed(source: str) -> Rows:
         ValueError: the source has no such config.
     """
     try:
-        splits = load(source, CONFIG)
+        splits = load(source, AMT_SEED)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"the seed {source!r} is neither a folder of `edos crowd seed` nor a data set of the Hub with the config "
-            f"{CONFIG}: {error}"
+            f"{AMT_SEED}: {error}"
         ) from error
     return [
         (row["dialogue_id"], [turn["text"] for turn in row["turns"]], row["label"])

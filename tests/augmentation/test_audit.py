@@ -6,11 +6,9 @@ from html.parser import HTMLParser
 import pytest
 
 from edos_dataset.augmentation.audit import judged, write_audit
-from edos_dataset.augmentation.extended import write_extended
 from edos_dataset.metrics.classification import wilson
-from edos_dataset.runs.shards import locked
 from edos_dataset.runs.folder import FolderError
-from extended_rows import counts, row, self_labelled, spread, step, table
+from extended_rows import counts, row, self_labelled, spread, step, table, write_extended
 
 VOID = {"meta", "input"}
 
@@ -51,8 +49,7 @@ def page(tmp_path, rows, per_label=5, seed=0, steps=()):
         "validation": table([row("v", ["Is it late?"], "questioning")]),
         "test": table([row("t", ["Go away!"], "angry")]),
     }
-    with locked(tmp_path / "out"):
-        write_extended(tmp_path / "out", {"train": table(rows), **rest}, counts(sizes, steps), "")
+    write_extended(tmp_path / "out", {"train": table(rows), **rest}, counts(sizes, steps))
     write_audit(tmp_path / "out", tmp_path / "audit.html", per_label, seed)
     return (tmp_path / "audit.html").read_text(encoding="utf-8")
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from edos_dataset.augmentation import pool as pools
 from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, means_in_context, unit
-from edos_dataset.augmentation.pool import read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, Pool, read_pool
+from edos_dataset.releases.dialogues import read_sources
 
 DIALOGUES = {"a": ["one", "two", "three", "four"], "none": [], "b": ["five"], "c": ["six", "seven"]}
 
@@ -35,8 +35,12 @@ def source(tmp_path):
     return path
 
 
+def pool_of(sources, store, turns=PIECE_TURNS, **options):
+    return read_pool(read_sources(sources, None, turns), store, **options)
+
+
 def test_every_turn_with_at_most_so_much_history(source, store):
-    pool = read_pool([source], store, history=2)
+    pool = pool_of([source], store, history=2)
     candidates = pool.candidates
     assert list(candidates.ids) == ["a@1", "a@2", "a@3", "a@4", "b@1", "c@1", "c@2"]
     assert (
@@ -54,7 +58,7 @@ def test_every_turn_with_at_most_so_much_history(source, store):
 
 
 def test_last_turns_alone(source, store):
-    candidates = read_pool([source], store, history=None, every_turn=False).candidates
+    candidates = pool_of([source], store, history=None, every_turn=False).candidates
     assert (
         list(candidates.ids) == ["a@4", "b@1", "c@2"]
         and candidates.turns[0] == DIALOGUES["a"]
@@ -62,10 +66,9 @@ def test_last_turns_alone(source, store):
     )
 
 
-def test_pieces_change_nothing(source, store, monkeypatch):
-    whole = read_pool([source, source], store)
-    monkeypatch.setattr(pools, "PIECE_TURNS", 2)
-    parts = read_pool([source, source], store)
+def test_pieces_change_nothing(source, store):
+    whole = pool_of([source, source], store)
+    parts = pool_of([source, source], store, turns=2)
     assert (
         len(parts.pieces) == 4
         and list(parts.candidates.ids) == list(whole.candidates.ids)
@@ -76,7 +79,7 @@ def test_pieces_change_nothing(source, store, monkeypatch):
 
 def test_identity_is_of_texts_candidates_and_history(source, store, tmp_path):
     def identity(**options):
-        return read_pool([source], store, **options).identity
+        return pool_of([source], store, **options).identity
 
     first = identity()
     assert first == identity() != identity(history=1) and first != identity(every_turn=False)
@@ -86,12 +89,11 @@ def test_identity_is_of_texts_candidates_and_history(source, store, tmp_path):
 
 def test_what_cannot_be_read_is_named(source, store, tmp_path):
     with pytest.raises(ValueError, match="no such file"):
-        read_pool([tmp_path / "nothing"], store)
+        pool_of([tmp_path / "nothing"], store)
     source.write_text('{"dialogue_id": "a", "turns": []}\n')
-    with pytest.raises(ValueError, match="pool is empty"):
-        read_pool([source], store)
+    assert pool_of([source], store) == Pool([], 4)
     with pytest.raises(ValueError, match="history must be 0 or more"):
-        read_pool([source], store, history=-1)
+        pool_of([source], store, history=-1)
 
 
 @pytest.mark.parametrize("history", [0, 1, 3, None])

@@ -5,8 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from edos_dataset.augmentation import similarity
-from edos_dataset.augmentation.similarity import Tiles, nearest, take
+from edos_dataset.augmentation import similarity, tiles
+from edos_dataset.augmentation.similarity import nearest, take
+from edos_dataset.augmentation.tiles import Tiles
 
 DIM = 48
 SMALL = 300_000  # bytes
@@ -57,7 +58,7 @@ def test_no_bit_depends_on_the_tiles(monkeypatch, pool_rows, seed_rows, pairs):
     seeds, pool = drawn(40, 1), drawn(70, 2)
     whole = nearest(seeds, pool, 0.8, 4)
     for name, value in (("POOL_ROWS", pool_rows), ("SEED_ROWS", seed_rows), ("_PAIRS", pairs)):
-        monkeypatch.setattr(similarity, name, value)
+        monkeypatch.setattr(tiles, name, value)
     cut = nearest(seeds, pool, 0.8, 4)
     for name in ("rows", "seeds", "similarities"):
         np.testing.assert_array_equal(getattr(cut, name), getattr(whole, name))
@@ -129,7 +130,7 @@ def test_nothing_to_search():
 
 
 def test_progress_counts_the_rows(monkeypatch):
-    monkeypatch.setattr(similarity, "POOL_ROWS", 512)
+    monkeypatch.setattr(tiles, "POOL_ROWS", 512)
     seen = []
     nearest(drawn(30, 1), [drawn(600, 2), drawn(30, 3)], 0.9, 1, progress=seen.append)
     assert seen == [300, 600, 630]

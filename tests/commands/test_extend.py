@@ -8,13 +8,15 @@ import pytest
 from datasets import load_dataset
 from typer.testing import CliRunner
 
+from edos_dataset.augmentation import extension
 from edos_dataset.augmentation.extended import read_extended
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.steps import SpreadStep
 from edos_dataset.cli.app import app
 from edos_dataset.commands import extend as extending
+from edos_dataset.commands.seed import write_seed
 from edos_dataset.crowd.answers import read_answers
-from edos_dataset.crowd.seed import SeedRules, make_seed, read_seed
+from edos_dataset.crowd.seed import SeedRules, read_seed
 
 SUBJECTS = ("neighbour", "brother", "teacher", "doctor", "driver", "cook", "painter", "captain", "singer", "lawyer")
 SAYINGS = {
@@ -46,7 +48,7 @@ def seed(tmp_path_factory):
             task = {"task": f"{label} {subject}", "turns": ["Tell me.", saying.format(subject)]}
             lines += [json.dumps(task | {"worker": worker, "label": label}) for worker in ("w1", "w2", "w3")]
     path.write_text("\n".join(lines))
-    make_seed(read_answers(path), folder / "seed", SeedRules(near=0.999))
+    write_seed(read_answers(path), folder / "seed", SeedRules(near=0.999))
     return folder / "seed"
 
 
@@ -123,8 +125,8 @@ def test_the_same_call_makes_nothing_again_and_a_changed_step_only_what_follows(
     out, counts = done
     files = {path: path.read_bytes() for path in sorted(out.rglob("*.parquet"))}
     asked = []
-    monkeypatch.setattr(extending, "spread", lambda *args, **kwargs: asked.append("spread"))
-    monkeypatch.setattr(extending, "choose", lambda *args, **kwargs: asked.append("choose"))
+    monkeypatch.setattr(extension, "spread", lambda *args, **kwargs: asked.append("spread"))
+    monkeypatch.setattr(extension, "choose", lambda *args, **kwargs: asked.append("choose"))
     assert extending.extend(seed, [pool], out, STEPS) == counts and not asked
     assert files == {path: path.read_bytes() for path in sorted(out.rglob("*.parquet"))}
     monkeypatch.undo()
@@ -142,7 +144,7 @@ def test_killed_between_steps_it_goes_on(done, seed, pool, tmp_path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(extending, "choose", stop)
+        patch.setattr(extension, "choose", stop)
         with pytest.raises(KeyboardInterrupt):
             extending.extend(seed, [pool], tmp_path / "out", STEPS)
     assert not (tmp_path / "out" / "extended").exists()
@@ -153,7 +155,7 @@ def test_killed_between_steps_it_goes_on(done, seed, pool, tmp_path, monkeypatch
 
 def test_rounds_stop_without_gain(seed, pool, tmp_path, monkeypatch):
     losses = iter([1.0, 0.9, 0.95, 0.1])
-    monkeypatch.setattr(extending, "cross_entropy", lambda *args: next(losses))
+    monkeypatch.setattr(extension, "cross_entropy", lambda *args: next(losses))
     counts = extending.extend(seed, [pool], tmp_path / "out", (SelfLabelingRules(top=2, confidence=0.3, rounds=5),))
     rounds = counts["steps"]
     assert [entry["round"] for entry in rounds] == [1, 2, 3] and rounds[-1]["labelled"] == 0 < rounds[1]["labelled"]
@@ -161,8 +163,10 @@ def test_rounds_stop_without_gain(seed, pool, tmp_path, monkeypatch):
     assert rounds[1]["trained_on"] == rounds[0]["trained_on"] + rounds[0]["labelled"]
 
 
-def test_command_line(done, seed, pool):
+def test_command_line(done, seed, pool, tmp_path):
     out, counts = done
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text('{"dialogue_id": "a", "turns": []}\n')
     settings = [
         f"--set={setting}"
         for setting in (
@@ -183,6 +187,7 @@ def test_command_line(done, seed, pool):
         ([str(seed), str(pool), "--out", str(out), "--memory", "much"], "no size"),
         ([str(seed), str(pool), "--out", str(out), "--learner", "magic"], "no learner 'magic'"),
         ([str(seed), "nothing.jsonl", "--out", str(out)], "no such file"),
+        ([str(seed), str(nothing), "--out", str(out)], "the pool is empty"),
     ):
         failed = CliRunner().invoke(app, ["extend", *arguments])
         assert failed.exit_code == 1 and message in " ".join(failed.output.split()) and "Traceback" not in failed.output

@@ -15,7 +15,7 @@ import pytest
 from command_line import edos
 from edos_dataset.commands import hydrate as hydrating
 from edos_dataset.commands.curate import curate, subtitles_to_edos
-from edos_dataset.commands.hydrate import hydrate, publish_labels, text_stages
+from edos_dataset.commands.hydrate import hydrate, text_stages, write_labels
 from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
@@ -108,7 +108,7 @@ def test_round_trip(run, labels, films, tmp_path):
 
 
 def test_other_shards_workers_and_config_give_the_same(run, films, tmp_path):
-    publish_labels(run, tmp_path / "labels", "edos_initial")
+    write_labels(run, tmp_path / "labels", "edos_initial")
     manifest = hydrate(tmp_path / "labels", [films], tmp_path / "back", workers=2, shard_sentences=40)
     assert manifest["shards"]["total"] > 3
     assert all(manifest["identical"].values())

@@ -15,7 +15,7 @@ from filelock import FileLock
 from edos_dataset.downloads.fetching import RECORDS, download, read_records
 from edos_dataset.downloads.registry import LANGUAGES, OTHERS, RemoteFile, Source, find_source, opensubtitles, sources
 from edos_dataset.downloads.transfer import DownloadError, Server
-from edos_dataset.releases.load import RELEASES, builder
+from edos_dataset.releases.load import RAW_RELEASES, builder
 from edos_dataset.runs.folder import FolderError
 
 CONTENT = b"id,text\n1,Good evening\n"
@@ -263,17 +263,14 @@ def test_the_registry():
 )
 def test_builders_find_what_is_downloaded(name, config):
     """The paths of the registry are those where the builders look."""
-    release = builder(name).release(config)
-    paths = [file.path for file in find_source(release.source).files]
+    raw = builder(name).raw_files(config)
+    paths = [file.path for file in find_source(raw.source).files]
     wanted = [
-        f"{folder}/{file}".strip("/")
-        for folder in release.folders[:1]
-        for part in release.files.values()
-        for file in part
+        f"{folder}/{file}".strip("/") for folder in raw.folders[:1] for part in raw.files.values() for file in part
     ]
-    unpacked = [file.path for file in find_source(release.source).files if file.unpack]
+    unpacked = [file.path for file in find_source(raw.source).files if file.unpack]
     assert all(path in paths or path.rpartition("/")[0] in unpacked for path in wanted)
-    assert name in RELEASES
+    assert name in RAW_RELEASES
 
 
 def test_zip_archives_stay_zipped(files, out):

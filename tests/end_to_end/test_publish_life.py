@@ -17,14 +17,14 @@ CONFIGS = ("edos", "edos_initial", "os", "labels_only", "amt_seed")
 LOAD = """
 import json, sys
 from datasets import load_dataset
-from edos_dataset.releases.load import folder_features
+from edos_dataset.schema import features
 found = {}
 for version in sys.argv[3:]:
     default = load_dataset(sys.argv[1], revision=version, streaming=True)
     found[version] = {}
     for config in sys.argv[2].split(","):
         loaded = load_dataset(sys.argv[1], config, revision=version)
-        assert all(part.features == folder_features(config) for part in loaded.values()), config
+        assert all(part.features == features(config) for part in loaded.values()), config
         found[version][config] = {row["dialogue_id"]: [split, row["turns"]] for split, part in loaded.items() for row in part}
     assert sorted(found[version]["edos"]) == sorted(row["dialogue_id"] for part in default.values() for row in part)
 print(json.dumps(found))

@@ -8,7 +8,7 @@ from datasets import load_dataset
 
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import compose_cards, reading
-from edos_dataset.publishing.labels_only import labels_only_features, write_labels_only
+from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import features
 from published_folder import FILMS, V1, V11, content, films_of, remote, run
@@ -40,7 +40,7 @@ def test_two_folders_are_one_data_set(hub, folders, tmp_path, monkeypatch):
     for config, columns in (
         ("edos", features("edos")),
         ("os", features("os")),
-        ("labels_only", labels_only_features()),
+        ("labels_only", features("labels_only")),
     ):
         loaded = load_dataset(str(there), config, cache_dir=str(tmp_path / "cache"))
         assert loaded["train"].features == columns and sum(map(len, loaded.values())) == len(FILMS)

@@ -16,7 +16,7 @@ from datasets import ClassLabel, Features, List, Value, load_dataset
 from edos_dataset.hub.croissant import croissant
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.single import front_matter
+from edos_dataset.publishing.cards.headers import front_matter
 from edos_dataset.schema import CONFIGS
 from published_folder import films_of, publish
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from edos_dataset.hub.changes import ConfigChange, compare, read_rows
 from edos_dataset.hub.versions import CHANGELOG, Version, changelog, check_step, needed, versions_of
 from edos_dataset.labels import LABELS
-from edos_dataset.schema import published
+from edos_dataset.schema import arrow_schema
 from published_folder import dialogues, films_of
 
 FILMS = films_of("train", 6)
@@ -56,7 +56,7 @@ def rows(folder, table, split="train", files=1, columns=None):
 
 
 def edos(films=FILMS):
-    return dialogues(films, "edos").select(published("edos").names).cast(published("edos"))
+    return dialogues(films, "edos").select(arrow_schema("edos").names).cast(arrow_schema("edos"))
 
 
 def with_turns(table, row, change):

@@ -1,13 +1,14 @@
-"""What `curate.publish` leaves in a folder: files, card and picture that belong together, whatever was there before."""
+"""What `write_published` leaves in a folder: files, card and picture that belong together, whatever was there before."""
 
 import json
 import shutil
 
 import pytest
 
-from edos_dataset.commands import curate
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
+from edos_dataset.publishing.published import write_published
+from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.schema import CONFIGS
 from published_folder import films_of, write_shards
 
@@ -17,9 +18,10 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def put(out, configs=CONFIGS, films=FILMS):
-    """Publish shards into a folder, as a run does."""
+    """Write shards into a folder, as a run does."""
     outputs = {config: write_shards(out.parent / "shards", films, config) for config in configs}
-    return curate.publish(out, outputs, "en", [], [], ORIGIN)
+    with OutputFolder(out, "curate") as folder:
+        return write_published(folder, outputs, "en", [], [], ORIGIN)
 
 
 def content(out):

@@ -11,7 +11,7 @@ from datasets import load_dataset
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import attach, labels_only
 from edos_dataset.publishing.attach import AttachLabels, PublishedLabels
-from edos_dataset.publishing.labels_only import labels_only_features, write_labels_only
+from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.schema import DIALOGUES, features
 from published_folder import TEXTS, films_of, publish
@@ -42,7 +42,7 @@ def test_load_dataset(run, labels, tmp_path):
     assert {split: dataset.num_rows for split, dataset in loaded.items()} == {"train": 9, "validation": 2, "test": 3}
     hashes = [hashlib.sha256(text.encode("utf-8")).hexdigest() for text in TEXTS]
     for split, dataset in loaded.items():
-        assert dataset.features == labels_only_features()
+        assert dataset.features == features("labels_only")
         for row, original in zip(dataset, whole[split], strict=True):
             assert [turn.pop("text_sha256") for turn in row["turns"]] == hashes
             assert [turn.pop("text") for turn in original["turns"]] == list(TEXTS)
@@ -53,7 +53,7 @@ def test_load_dataset(run, labels, tmp_path):
 
 
 def test_features_are_those_of_edos_without_text():
-    bare, whole = labels_only_features(), features("edos")
+    bare, whole = features("labels_only"), features("edos")
     assert list(bare) == list(whole)
     assert ["text" if name == "text_sha256" else name for name in bare["turns"].feature] == list(whole["turns"].feature)
     assert bare["turns"].feature["label"].names == list(LABELS)
@@ -98,7 +98,7 @@ def test_memory_does_not_grow_with_the_file(run, labels, tmp_path, monkeypatch):
 def test_replaced_and_refused(run, labels, tmp_path):
     write_labels_only(run, labels, "edos_initial", FACTS, "", {})
     assert json.loads((labels / "labels_only" / "manifest.json").read_text())["config"] == "edos_initial"
-    with pytest.raises(FolderError, match="holds something else"):
+    with pytest.raises(FolderError, match="holds no run of this package"):
         write_labels_only(run, run, "edos", FACTS, "", {})
     with pytest.raises(ValueError, match="'os', but only edos and edos_initial"):
         write_labels_only(run, tmp_path / "x", "os", FACTS, "", {})
@@ -152,8 +152,7 @@ def test_attach(labels):
         "other": "not_labelled",
         f"{FILMS[1]}#1": "not_labelled",
     }
-    assert json.loads(left[f"{FILMS[0]}#1"]["detail"])["turns"] == [1]
-    assert json.loads(left[f"{FILMS[10]}#1"]["detail"])["turns"] == [1]
+    assert left[f"{FILMS[0]}#1"]["differing_turns"] == left[f"{FILMS[10]}#1"]["differing_turns"] == [1]
 
 
 def test_attach_to_nothing(labels):

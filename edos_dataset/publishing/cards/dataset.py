@@ -1,4 +1,4 @@
-"""The README of a published folder: rendered from what was written and counted, never typed."""
+"""The README of a folder of a pipeline: rendered from what was written and counted, never typed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,29 +6,27 @@ from typing import Any
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import tables
+from edos_dataset.publishing.cards.headers import pipeline_header
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import ConfigFiles
-from edos_dataset.publishing.single import TEXT_LICENCE, size_category
-from edos_dataset.schema import CONFIGS, SPLITS, features
+from edos_dataset.schema import CONFIGS, REGISTRY
 from edos_dataset.version import __version__
 
 Records = Mapping[str, Mapping[str, Any]]
 
-_USE = {
-    "os": "all cleaned dialogues, without labels",
-    "edos_initial": "the same dialogues with the weak labels that chose them",
-    "edos": "every turn labelled with its history",
-}
-
 _FLAWS = """\
-- **Nobody marked the speakers.** Turns are inferred from dashes, names, blocks and pauses; a turn may hold two speakers, or a speaker two turns.
+- **Nobody marked the speakers.** Turns are inferred from dashes, names, blocks and pauses; a turn may hold two \
+speakers, or a speaker two turns.
 - **Dialogues are cut at pauses**, not at scenes. {untimed}
-- **It is scripted talk**, with its quarrels, crimes and stereotypes; nothing offensive was filtered out. See the considerations below.
-- **Licence.** The text of subtitles is under its owners' copyright, and redistributing it is disputed. This folder was made from files on the disk of who
-  made it and carries no licence of its own: don't publish the text unless you may. So the card quotes no dialogue either."""
+- **It is scripted talk**, with its quarrels, crimes and stereotypes; nothing offensive was filtered out. See the \
+considerations below.
+- **Licence.** The text of subtitles is under its owners' copyright, and redistributing it is disputed. This folder \
+was made from files on the disk of who
+  made it and carries no licence of its own: don't publish the text unless you may. So the card quotes no dialogue \
+either."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def dataset_card(
     origin: Origin | None = None,
     picture: bool = False,
 ) -> str:
-    """Return the README of a published folder.
+    """Return the README of a folder of a pipeline.
 
     Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to
     load them.
@@ -93,13 +91,13 @@ def dataset_card(
     body = "".join(f"\n\n## {heading}\n\n{text}" for heading, text in sections.items() if text)
     last = closing(any("opus" in written.kinds for written in configs))
     text = f"\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n\n{last}\n"
-    return join_card(_metadata(loadable, language), text)
+    return join_card(pipeline_header(loadable, language), text)
 
 
 def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
     """Return the first config, in the order of CONFIGS, that has labelled turns."""
-    found = {written.config: written for written in configs if written.labels}
-    return next((found[config] for config in CONFIGS if config in found), None)
+    labelled = {written.config: written for written in configs if written.labels}
+    return next((labelled[config] for config in CONFIGS if config in labelled), None)
 
 
 def _summary(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> str:
@@ -119,53 +117,6 @@ def _summary(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> st
         else ", without labels"
     )
     return f"{sizes}{labels}. Made after {EDOS_PAPER} by edos-dataset {__version__}."
-
-
-def _metadata(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
-    labelled = labelled_config(configs) is not None
-    opus = any("opus" in written.kinds for written in configs)
-    return {
-        "language": [language],
-        "license": "other",
-        "license_name": TEXT_LICENCE,
-        "pretty_name": "EDOS",
-        "size_categories": [size_category(configs[0].total_rows if configs else 0)],
-        "task_categories": [*(["text-classification"] if labelled else []), "text-generation"],
-        "task_ids": [
-            *(["multi-class-classification", "intent-classification"] if labelled else []),
-            "dialogue-modeling",
-        ],
-        "annotations_creators": ["machine-generated" if labelled else "no-annotation"],
-        "language_creators": ["found"],
-        "multilinguality": ["monolingual"],
-        "source_datasets": ["extended|open_subtitles" if opus else "original"],
-        "tags": ["dialogue", "emotion", "empathy", "subtitles"],
-        "configs": [_config(written, default=position == 0) for position, written in enumerate(configs)],
-        "dataset_info": [_info(written) for written in configs],
-    }
-
-
-def _filled(written: ConfigFiles) -> list[str]:
-    return [split for split in SPLITS if written.rows[split]]
-
-
-def _config(written: ConfigFiles, default: bool) -> dict[str, Any]:
-    files = [{"split": split, "path": f"{written.config}/{split}-*"} for split in _filled(written)]
-    return {"config_name": written.config, "data_files": files, **({"default": True} if default else {})}
-
-
-def _info(written: ConfigFiles) -> dict[str, Any]:
-    splits = [
-        {"name": split, "num_bytes": written.arrow_bytes[split], "num_examples": written.rows[split]}
-        for split in _filled(written)
-    ]
-    return {
-        "config_name": written.config,
-        "features": features(written.config)._to_yaml_list(),
-        "splits": splits,
-        "download_size": sum(written.bytes.values()),
-        "dataset_size": sum(written.arrow_bytes.values()),
-    }
 
 
 def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records, labelled: ConfigFiles | None) -> str:
@@ -217,7 +168,9 @@ def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records,
 
 
 def _load_lines(configs: Sequence[ConfigFiles]) -> str:
-    lines = "\n".join(f'load_dataset("edos", "{written.config}")  # {_USE[written.config]}' for written in configs)
+    lines = "\n".join(
+        f'load_dataset("edos", "{written.config}")  # {REGISTRY[written.config].description}' for written in configs
+    )
     return (
         f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `edos` is this folder, or its name on "
         "the Hub. `streaming=True` works. "

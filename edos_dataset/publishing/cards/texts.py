@@ -28,26 +28,36 @@ COLUMNS = {
 """Columns and what lies in them, by path → what they hold."""
 
 _CONSIDERATIONS = """\
-**Who is in the data.** Characters of films and series, mostly invented, in the words of screenwriters and of those who subtitled them. Names of real persons
-occur. Nobody in the data was asked, and nobody is described: a turn names no speaker. Nothing was collected from private talk.
+**Who is in the data.** Characters of films and series, mostly invented, in the words of screenwriters and of those \
+who subtitled them. Names of real persons
+occur. Nobody in the data was asked, and nobody is described: a turn names no speaker. Nothing was collected from \
+private talk.
 
-**What is skewed.** Films show more conflict, crime and romance than life does, from the view of their time and of few countries. Slurs, threats and
+**What is skewed.** Films show more conflict, crime and romance than life does, from the view of their time and of few \
+countries. Slurs, threats and
 stereotypes about gender, origin, faith and illness are in it as they were spoken; nothing offensive was filtered out.
 
-**What could do harm.** A response model trained on it may repeat all that, and may sound caring without understanding anything, to people who take it for
-help. A label is a guess at how a line sounds, by few people of English-speaking countries or by a model that learned from them; taken for what somebody
+**What could do harm.** A response model trained on it may repeat all that, and may sound caring without understanding \
+anything, to people who take it for
+help. A label is a guess at how a line sounds, by few people of English-speaking countries or by a model that learned \
+from them; taken for what somebody
 feels, it wrongs them.
 
-**Meant for** research on dialogue and empathy: training and studying response models and classifiers, with their output measured and filtered; the study of
+**Meant for** research on dialogue and empathy: training and studying response models and classifiers, with their \
+output measured and filtered; the study of
 how emotions follow each other in scripted talk.
 
-**Not meant for** judging real people (their mind, health, fitness, mood or intent, at work, at school, in court or by the police), counselling without a
+**Not meant for** judging real people (their mind, health, fitness, mood or intent, at work, at school, in court or by \
+the police), counselling without a
 professional, impersonating someone, or watching over anyone's messages."""
 
 _VERSIONS = """\
-A published version is a git tag such as `v1.2.0`, and `load_dataset(..., revision="v1.2.0")` loads it for ever: a tag never moves. *Patch*: the same rows,
-labels or card mended. *Minor*: rows added, or texts or splits changed. *Major*: rows removed, ids or columns changed. `DATA_CHANGELOG.md`, which
-`edos publish` writes, counts what changed by config. Errors, and wishes of owners of the text to have it removed, belong in a discussion at the data set's
+A published version is a git tag such as `v1.2.0`, and `load_dataset(..., revision="v1.2.0")` loads it for ever: a tag \
+never moves. *Patch*: the same rows,
+labels or card mended. *Minor*: rows added, or texts or splits changed. *Major*: rows removed, ids or columns changed. \
+`DATA_CHANGELOG.md`, which
+`edos publish` writes, counts what changed by config. Errors, and wishes of owners of the text to have it removed, \
+belong in a discussion at the data set's
 page; what is mended comes as a new version."""
 
 EDOS_BIBTEX = """\

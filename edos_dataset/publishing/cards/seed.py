@@ -1,38 +1,37 @@
 """The README of a seed: rendered from what was counted, never typed."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from edos_dataset.labels import LABELS
+from edos_dataset.publishing.cards.headers import front_matter, loading
 from edos_dataset.publishing.cards.markdown import table
 from edos_dataset.publishing.cards.paper_figures import CROWD_TASK
 from edos_dataset.publishing.cards.texts import closing
-from edos_dataset.publishing.single import front_matter, loading
-from edos_dataset.schema import SPLITS
-
-if TYPE_CHECKING:
-    from datasets import Features
+from edos_dataset.schema import AMT_SEED, SPLITS, features
 
 _FLAWS = """\
-- **The label is of the last turn**, by few people: where they disagree it is absent, and where they agree they may be wrong. `answers` has all that was said.
-- **A worker may be a column.** In the EDOS authors' file the workers are anonymous; "1", "2" and "3" are columns, not persons.
-- **Models of this package were trained on a split of their own.** To measure one of them on this test split, train it on this training split.
-- **Licence.** This folder carries none of its own. The EDOS authors publish their crowd labels under CC BY 4.0; the dialogues are subtitles, under their
+- **The label is of the last turn**, by few people: where they disagree it is absent, and where they agree they may be \
+wrong. `answers` has all that was said.
+- **A worker may be a column.** In the EDOS authors' file the workers are anonymous; "1", "2" and "3" are columns, not \
+persons.
+- **Models of this package were trained on a split of their own.** To measure one of them on this test split, train it \
+on this training split.
+- **Licence.** This folder carries none of its own. The EDOS authors publish their crowd labels under CC BY 4.0; the \
+dialogues are subtitles, under their
   studios' copyright: don't publish the text unless you may."""
 
 
-def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> str:
+def seed_card(counts: Mapping[str, Any]) -> str:
     """Return the README of a seed's folder.
 
     Args:
-        config: name of the config.
-        columns: its features.
-        counts: as of `make_seed`.
+        counts: as of `crowd.seed.make_seed`.
     """
     sections = [
         front_matter(
-            config,
-            columns,
+            AMT_SEED,
+            features(AMT_SEED),
             "EDOS crowd seed",
             ["crowdsourcing"],
             rows=sum(counts["splits"].values()),
@@ -40,7 +39,7 @@ def seed_card(config: str, columns: "Features", counts: Mapping[str, Any]) -> st
         ),
         "# Dialogues labelled by people\n\n" + _summary(counts),
         "## Know its flaws first\n\n" + _FLAWS,
-        loading(config),
+        loading(AMT_SEED),
         "## How it was made\n\n" + _making(counts),
         "## How far people agreed\n\n" + _crowd_task(counts) + "\n\n" + _agreement(counts["agreement"]),
         "## Labels\n\n" + _labels(counts["by_label"]),

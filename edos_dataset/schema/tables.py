@@ -1,19 +1,10 @@
-"""Every table and column of the package: the only place that names one.
+"""The tables that a run carries between stages (FILMS, LINES, SENTENCES, TURNS, DIALOGUES, ENCODED, LABELLED), and what
+their columns are made of.
 
-A run carries Arrow tables between stages (FILMS, LINES, SENTENCES, TURNS); what leaves it is described by the
-`datasets.Features` of CONFIGS. Times are seconds from the start of the film, or null when the source does not give
-them; all texts are Unicode in NFC.
+Times are seconds from the start of the film, or null when the source does not give them; all texts are Unicode in NFC.
 """
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
 import pyarrow as pa
-
-from edos_dataset.labels import LABELS
-
-if TYPE_CHECKING:
-    from datasets import Features
 
 FILE = pa.struct(
     {
@@ -154,71 +145,3 @@ LABELLED = pa.schema(
     }
 )
 """Labelled dialogues with the scores that selection uses."""
-
-CONFIGS: tuple[str, ...] = ("edos", "edos_initial", "os")
-"""The published configs; the first is the default."""
-
-SPLITS: tuple[str, ...] = ("train", "validation", "test")
-
-
-def features(config: str) -> "Features":
-    """Return the `datasets.Features` of a published config.
-
-    Args:
-        config: one of CONFIGS.
-
-    Raises:
-        ValueError: it is none of them.
-    """
-    if config not in CONFIGS:
-        raise ValueError(f"unknown config {config!r}: expected one of {', '.join(CONFIGS)}")
-    from datasets import ClassLabel, Features, Value
-
-    source = {
-        "kind": Value("string"),
-        "path": Value("string"),
-        "imdb_id": Value("string"),
-        "year": Value("int32"),
-        "genres": list_of(Value("string")),
-    }
-    turn: dict[str, Any] = {
-        "text": Value("string"),
-        "start": Value("float64"),
-        "end": Value("float64"),
-        "sentence_ids": list_of(Value("int32")),
-    }
-    if config != "os":
-        label = ClassLabel(names=list(LABELS))
-        turn["label"] = label
-        turn["confidence"] = Value("float32")
-        turn["top"] = list_of({"label": label, "probability": Value("float32")})
-        turn["label_source"] = Value("string")
-    return Features(
-        {
-            "dialogue_id": Value("string"),
-            "document_id": Value("string"),
-            "language": Value("string"),
-            "source": source,
-            "turns": list_of(turn),
-        }
-    )
-
-
-def list_of(item: Any, length: int = -1) -> Any:  # noqa: ANN401 - a feature is whatever `datasets` takes for one
-    """Return the feature of a list, `datasets.List`, or how `datasets` before version 4 spells it.
-
-    Args:
-        item: feature of its items, a dictionary for a struct.
-        length: of every list, or -1 where they differ.
-    """
-    import datasets
-
-    if hasattr(datasets, "List"):
-        return datasets.List(item, length=length)
-    return [item] if length < 0 else datasets.Sequence(item, length=length)
-
-
-@cache
-def published(config: str) -> pa.Schema:
-    """Return the Arrow schema of a published config, with the metadata by which `datasets` knows the label names."""
-    return features(config).arrow_schema

@@ -1,17 +1,16 @@
-"""The extended data set on disk: written, loaded by `datasets`, read back, described."""
+"""A data set of one config on disk, here the extended one: written, loaded by `datasets`, read back."""
 
 import json
 
 import pyarrow as pa
 import pytest
-import yaml
 from datasets import ClassLabel, load_dataset
 
-from edos_dataset.augmentation.extended import card, extended_features, read_extended, write_extended
+from edos_dataset.augmentation.extended import read_extended
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.runs.shards import locked
 from edos_dataset.runs.folder import FolderError
-from extended_rows import counts, row, self_labelled, spread, step, table
+from edos_dataset.schema import EXTENDED, features
+from extended_rows import counts, row, self_labelled, spread, step, table, write_extended
 
 SEED = {"train": 1, "validation": 1, "test": 1}
 TABLES = {
@@ -26,16 +25,15 @@ TABLES = {
 
 
 def write(out, tables=None, steps=()):
-    found = counts(SEED, steps)
-    with locked(out):
-        write_extended(out, {split: table(rows) for split, rows in (tables or TABLES).items()}, found, card(found))
-    return found
+    counted = counts(SEED, steps)
+    write_extended(out, {split: table(rows) for split, rows in (tables or TABLES).items()}, counted)
+    return counted
 
 
 def test_it_loads_with_labels_and_where_they_come_from(tmp_path):
     found = write(tmp_path / "out", steps=[step(1, "spread", sad=1)])
     data = load_dataset(str(tmp_path / "out"), "extended")
-    assert data["train"].features == extended_features() and data["train"].features["label"] == ClassLabel(
+    assert data["train"].features == features(EXTENDED) and data["train"].features["label"] == ClassLabel(
         names=list(LABELS)
     )
     assert {split: rows["dialogue_id"][:] for split, rows in data.items()} == {
@@ -72,12 +70,11 @@ def test_it_is_read_back_in_the_order_asked_for_and_replaced_whole(tmp_path):
 
 
 def test_columns_in_another_order_or_missing(tmp_path):
-    turned = table(TABLES["train"]).select(sorted(extended_features()))
-    with locked(tmp_path):
-        write_extended(tmp_path, {"train": turned}, counts(SEED), "")
-        assert read_extended(tmp_path, ["train"])["dialogue_id"].to_pylist() == ["a", "b", "c"]
-        with pytest.raises(ValueError, match="rows of train have no column 'similarity'"):
-            write_extended(tmp_path, {"train": turned.drop_columns("similarity")}, counts(SEED), "")
+    turned = table(TABLES["train"]).select(sorted(features(EXTENDED)))
+    write_extended(tmp_path, {"train": turned}, counts(SEED))
+    assert read_extended(tmp_path, ["train"])["dialogue_id"].to_pylist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="rows of train have no column 'similarity'"):
+        write_extended(tmp_path, {"train": turned.drop_columns("similarity")}, counts(SEED))
     assert read_extended(tmp_path, ["train"]).num_rows == 3, "what was there stays"
 
 
@@ -92,22 +89,3 @@ def test_a_folder_that_is_none(tmp_path):
     pa.parquet.write_table(pa.table({"dialogue_id": ["a"]}), path)
     with pytest.raises(FolderError, match="give that command again"):
         read_extended(tmp_path)
-
-
-def test_the_card_says_what_each_step_gave():
-    text = card(
-        counts(
-            {"train": 3, "validation": 2, "test": 0},
-            [step(1, "spread", 3196, sad=1400, joyful=2), step(2, "self-label", sad=5)],
-        )
-    )
-    _, front, body = text.split("---\n", 2)
-    files = yaml.safe_load(front)["configs"][0]["data_files"]
-    assert [file["split"] for file in files] == ["train", "validation"], "datasets refuses to load a split without rows"
-    assert body.index("guesses of a machine") < body.index("## Load")
-    assert (
-        "| 1 | spread | 1 | 12,000 | 1,402 | 3,196 | threshold 0.92 |" in body
-        and "| 2 | self-label | 1 | 12,000 | 5 |  | threshold 0.92 |" in body
-    )
-    assert "| 1 | not_similar | 10,588 |" in body and "| sad | 1,400 | 5 |" in body and "| joyful | 2 | 0 |" in body
-    assert "edos extend seed pool --out out" in body and "dialogues: 12,000" in body

@@ -4,9 +4,8 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCardData
 
-from edos_dataset.crowd.seed import seed_features
-from edos_dataset.crowd.seed_card import seed_card
 from edos_dataset.labels import LABELS
+from edos_dataset.publishing.cards.seed import seed_card
 
 COUNTS = {
     "answers": 6000,
@@ -25,7 +24,7 @@ COUNTS = {
 
 @pytest.mark.parametrize(("agreement", "kappa"), [(COUNTS["agreement"], "0.41"), (None, "not known")])
 def test_beside_the_papers_table(agreement, kappa):
-    card = seed_card("amt_seed", seed_features(), {**COUNTS, "agreement": agreement})
+    card = seed_card({**COUNTS, "agreement": agreement})
     assert "| dialogues | 2,000 | 10,250 |" in card
     assert "| labelled by majority vote | 1,592 of 1,990 (80.00%) | 8,913 (86.96 %) |" in card
     assert f"| Fleiss' kappa | {kappa} | 0.46 |" in card
@@ -39,6 +38,6 @@ def test_beside_the_papers_table(agreement, kappa):
 
 
 def test_header():
-    head = yaml.safe_load(seed_card("amt_seed", seed_features(), COUNTS).split("---\n")[1])
+    head = yaml.safe_load(seed_card(COUNTS).split("---\n")[1])
     assert head["annotations_creators"] == ["crowdsourced"] and head["size_categories"] == ["1K<n<10K"]
     DatasetCardData(**head)

@@ -1,0 +1,38 @@
+"""Every table, column and config of the package: the only place that names one.
+
+`tables` has what a run carries between its stages, as Arrow types; `configs` what leaves it, as `datasets.Features`.
+"""
+
+from edos_dataset.schema.configs import AMT_SEED as AMT_SEED
+from edos_dataset.schema.configs import CONFIGS as CONFIGS
+from edos_dataset.schema.configs import EXTENDED as EXTENDED
+from edos_dataset.schema.configs import LABELS_ONLY as LABELS_ONLY
+from edos_dataset.schema.configs import LAST_TURN_LABEL_CONFIGS as LAST_TURN_LABEL_CONFIGS
+from edos_dataset.schema.configs import REGISTRY as REGISTRY
+from edos_dataset.schema.configs import SPLITS as SPLITS
+from edos_dataset.schema.configs import TURN_LABEL_CONFIGS as TURN_LABEL_CONFIGS
+from edos_dataset.schema.configs import Config as Config
+from edos_dataset.schema.configs import arrow_schema as arrow_schema
+from edos_dataset.schema.configs import features as features
+from edos_dataset.schema.configs import list_of as list_of
+from edos_dataset.schema.tables import DETAIL as DETAIL
+from edos_dataset.schema.tables import DIALOGUES as DIALOGUES
+from edos_dataset.schema.tables import DIFFERING as DIFFERING
+from edos_dataset.schema.tables import ENCODED as ENCODED
+from edos_dataset.schema.tables import FILE as FILE
+from edos_dataset.schema.tables import FILMS as FILMS
+from edos_dataset.schema.tables import KEYED_TURN as KEYED_TURN
+from edos_dataset.schema.tables import LABELLED as LABELLED
+from edos_dataset.schema.tables import LABELLED_TURN as LABELLED_TURN
+from edos_dataset.schema.tables import LINE as LINE
+from edos_dataset.schema.tables import LINES as LINES
+from edos_dataset.schema.tables import MARKED as MARKED
+from edos_dataset.schema.tables import MARKED_SENTENCE as MARKED_SENTENCE
+from edos_dataset.schema.tables import OF_REJECTS as OF_REJECTS
+from edos_dataset.schema.tables import READING as READING
+from edos_dataset.schema.tables import REASON as REASON
+from edos_dataset.schema.tables import SENTENCES as SENTENCES
+from edos_dataset.schema.tables import SOURCE as SOURCE
+from edos_dataset.schema.tables import TOP as TOP
+from edos_dataset.schema.tables import TURN as TURN
+from edos_dataset.schema.tables import TURNS as TURNS

@@ -1,0 +1,192 @@
+"""The configs of the data sets that this package writes, each with its columns, and nothing of them anywhere else."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from edos_dataset.labels import LABELS
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+SPLITS: tuple[str, ...] = ("train", "validation", "test")
+
+LABELS_ONLY, AMT_SEED, EXTENDED = "labels_only", "amt_seed", "extended"
+"""The configs that have a folder of their own; those of a pipeline are named by its recipe."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """A config of a data set.
+
+    Attributes:
+        labelled: what has a label: nothing, every turn, or the last turn of each dialogue.
+        command: what writes it; the configs of `edos curate` are those that a pipeline may end in (`pipeline.Output`).
+        description: what is in it, half a line for cards.
+        columns: makes its `datasets.Features`.
+    """
+
+    labelled: Literal["nothing", "turns", "last turn"]
+    command: str
+    description: str
+    columns: Callable[[], "Features"]
+
+
+def features(config: str) -> "Features":
+    """Return the `datasets.Features` of a config.
+
+    Args:
+        config: one of REGISTRY.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if config not in REGISTRY:
+        raise ValueError(f"unknown config {config!r}: expected one of {', '.join(REGISTRY)}")
+    return REGISTRY[config].columns()
+
+
+@cache
+def arrow_schema(config: str) -> pa.Schema:
+    """Return the Arrow schema of a config, with the metadata by which `datasets` knows the label names."""
+    return features(config).arrow_schema
+
+
+def list_of(item: Any, length: int = -1) -> Any:  # noqa: ANN401 - a feature is whatever `datasets` takes for one
+    """Return the feature of a list, `datasets.List`, or how `datasets` before version 4 spells it.
+
+    Args:
+        item: feature of its items, a dictionary for a struct.
+        length: of every list, or -1 where they differ.
+    """
+    import datasets
+
+    if hasattr(datasets, "List"):
+        return datasets.List(item, length=length)
+    return [item] if length < 0 else datasets.Sequence(item, length=length)
+
+
+def _label() -> Any:  # noqa: ANN401 - `datasets` is untyped
+    from datasets import ClassLabel
+
+    return ClassLabel(names=list(LABELS))
+
+
+def _turn(text: str = "text") -> dict[str, Any]:
+    """Return the features of a turn without a label, as `tables.TURN`; `text` names what stands for its text."""
+    from datasets import Value
+
+    return {
+        text: Value("string"),
+        "start": Value("float64"),
+        "end": Value("float64"),
+        "sentence_ids": list_of(Value("int32")),
+    }
+
+
+def _labelled_turn(text: str = "text") -> dict[str, Any]:
+    """Return the features of a turn with its label, as `tables.LABELLED_TURN`."""
+    from datasets import Value
+
+    return {
+        **_turn(text),
+        "label": _label(),
+        "confidence": Value("float32"),
+        "top": list_of({"label": _label(), "probability": Value("float32")}),
+        "label_source": Value("string"),
+    }
+
+
+def _dialogues(turn: Mapping[str, Any]) -> "Features":
+    """Return the features of a pipeline's dialogues, whose turns have these."""
+    from datasets import Features, Value
+
+    source = {
+        "kind": Value("string"),
+        "path": Value("string"),
+        "imdb_id": Value("string"),
+        "year": Value("int32"),
+        "genres": list_of(Value("string")),
+    }
+    return Features(
+        {
+            "dialogue_id": Value("string"),
+            "document_id": Value("string"),
+            "language": Value("string"),
+            "source": source,
+            "turns": list_of(dict(turn)),
+        }
+    )
+
+
+def _last_turn() -> dict[str, Any]:
+    """Return the features of dialogues whose last turn has a label."""
+    from datasets import Value
+
+    return {
+        "dialogue_id": Value("string"),
+        "turns": list_of(_turn()),
+        "label": _label(),
+        "soft_label": list_of(Value("float32"), length=len(LABELS)),  # probabilities, by label id
+    }
+
+
+def _seed() -> "Features":
+    from datasets import Features, Value
+
+    # The label of an answer is null where it is none of the 41.
+    answer = {"worker": Value("string"), "answer": Value("string"), "label": _label()}
+    return Features({**_last_turn(), "answers": list_of(answer)})
+
+
+def _extended() -> "Features":
+    from datasets import Features, Value
+
+    return Features(
+        {
+            **_last_turn(),
+            "method": Value("string"),  # crowd, spread or self-label
+            "step": Value("int32"),  # the step that gave the label; 0 for the seed
+            "round": Value("int32"),  # of the method; 0 for the seed
+            "seed_id": Value("string"),  # spread: id of the dialogue whose label it got, otherwise null
+            "similarity": Value("float64"),  # spread: cosine with that dialogue, otherwise null
+            "confidence": Value("float32"),  # self-label: calibrated probability of the label, otherwise null
+        }
+    )
+
+
+_CURATE = "edos curate"
+
+REGISTRY: Mapping[str, Config] = {
+    "edos": Config("turns", _CURATE, "every turn labelled with its history", lambda: _dialogues(_labelled_turn())),
+    "edos_initial": Config(
+        "turns",
+        _CURATE,
+        "the same dialogues with the weak labels that chose them",
+        lambda: _dialogues(_labelled_turn()),
+    ),
+    "os": Config("nothing", _CURATE, "all cleaned dialogues, without labels", lambda: _dialogues(_turn())),
+    LABELS_ONLY: Config(
+        "turns",
+        "edos labels-only",
+        "the labels of every turn, with the hash of its text",
+        lambda: _dialogues(_labelled_turn("text_sha256")),
+    ),
+    AMT_SEED: Config("last turn", "edos crowd seed", "dialogues whose last turn people labelled", _seed),
+    EXTENDED: Config("last turn", "edos extend", "those, and dialogues that got their labels from them", _extended),
+}
+"""Every config by its name; where a folder has several, the first of them is the default."""
+
+CONFIGS: tuple[str, ...] = tuple(name for name, config in REGISTRY.items() if config.command == _CURATE)
+"""The configs that a pipeline may end in, and `edos curate`, `label` and `hydrate` write."""
+
+TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(name for name in CONFIGS if REGISTRY[name].labelled == "turns")
+"""Those of them with a label on every turn."""
+
+LAST_TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(
+    name for name, config in REGISTRY.items() if config.labelled == "last turn"
+)
+"""The configs with a label on the last turn of each dialogue: those to learn from."""
