@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from encoding import describe_machine, read_turns
 
+from benchmarks.encoding import describe_machine, read_turns
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler

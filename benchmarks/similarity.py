@@ -247,7 +247,7 @@ def main() -> None:
         arguments.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
         found = compare(arguments, Path(work))
-    from encoding import describe_machine  # what it imports is not for the processes that are measured
+    from benchmarks.encoding import describe_machine  # what it imports is not for the processes that are measured
 
     report = {
         "command": " ".join(

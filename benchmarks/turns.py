@@ -26,10 +26,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from encoding import describe_machine
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
+from benchmarks.encoding import describe_machine
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.features import Seams, read_seams
 from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns, load_scorer

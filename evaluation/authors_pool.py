@@ -19,13 +19,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
-
-from linear_head_data import label_id, read_rows  # noqa: E402 - the folder of the scripts must be on the path
-
-from edos_dataset.augmentation.extended import COUNTS, read_extended  # noqa: E402
-from edos_dataset.crowd.splits import split_turns  # noqa: E402
-from edos_dataset.runs.shards import write_text  # noqa: E402
+from edos_dataset.augmentation.extended import COUNTS, read_extended
+from edos_dataset.crowd.splits import split_turns
+from edos_dataset.runs.shards import write_text
+from training.examples import label_id, read_rows
 
 FILES = ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")
 

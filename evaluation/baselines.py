@@ -39,11 +39,8 @@ from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
-
-from classifier_data import Data, Part, load_data  # noqa: E402 - the folder of the scripts must be on the path
-from classifier_recipe import ClassifierRecipe  # noqa: E402
+from training.classifier.data import Data, Part, load_data
+from training.classifier.recipe import ClassifierRecipe
 
 SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "top_3_accuracy", "ece")
 TFIDF_GRID = [{"C": 2.0}, {"C": 8.0}]

@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from classifier_pictures import draw  # noqa: E402
-
-from edos_dataset.labels import GROUPS, LABELS  # noqa: E402
-from edos_dataset.metrics.classification import confusion, evaluate_predictions  # noqa: E402
-from edos_dataset.publishing.cards.model import calibration, label_table, results_table  # noqa: E402
+from edos_dataset.labels import GROUPS, LABELS
+from edos_dataset.metrics.classification import confusion, evaluate_predictions
+from edos_dataset.publishing.cards.model import calibration, label_table, results_table
+from evaluation.classifier_pictures import draw
 
 MOST = 12
 """Confusions that are told."""

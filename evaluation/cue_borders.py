@@ -13,7 +13,6 @@ made. Writes evaluation/cue_borders.json.
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -29,10 +28,8 @@ from edos_dataset.arrays import unnest
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.sources.speakers import Cue, read_cues
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
-from train_turn_segmenter import log_odds  # noqa: E402
-from turn_bench import Bench, Corpus  # noqa: E402
+from training.train_turn_segmenter import log_odds
+from training.turns.bench import Bench, Corpus
 
 SHOWS = {"friends": "Friends", "the_big_bang_theory": "The.Big.Bang.Theory"}
 _EPISODE = re.compile(r"S(\d+)E(\d+)")

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from scene_breaks import judge_thresholds, silences_of_films
 
 from edos_dataset.arrays import unnest
 from edos_dataset.commands.curate import SHARD_SENTENCES, subtitles_to_dialogues
@@ -36,6 +35,7 @@ from edos_dataset.runs.run import pack
 from edos_dataset.runs.shards import replacing, write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import estimate_sentences, find_films
+from evaluation.scene_breaks import judge_thresholds, silences_of_films
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -37,11 +37,7 @@ from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import evaluate_predictions, interval, resampled
 from edos_dataset.runs.shards import replacing, write_text
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "training"), str(ROOT / "benchmarks")]
-
-from labelled_data import read_labelled_rows  # noqa: E402 - the folder of the scripts must be on the path
+from training.labelled import read_labelled_rows
 
 SCORES = ("macro_precision", "macro_recall", "macro_f1", "accuracy", "top_3_accuracy", "ece")
 SOURCE = "OSED, Table 5: macro precision, recall, F1 and accuracy in %, on the authors' own test part"
@@ -245,7 +241,7 @@ def main() -> None:
         }
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-    from encoding import describe_machine  # benchmarks/encoding.py loads much
+    from benchmarks.encoding import describe_machine  # benchmarks/encoding.py loads much
 
     report = {
         "command": f"python evaluation/ladder.py {portable(shlex.join(sys.argv[1:]))}",

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 from accelerate import Accelerator
-from classifier_data import load_data
-from classifier_model import build_tokenizer, token_ids
-from classifier_recipe import read_recipe
-from classifier_results import predict
 from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.models.packed import pack, unpack
 from edos_dataset.metrics.classification import softmax
+from training.classifier.data import load_data
+from training.classifier.model import build_tokenizer, token_ids
+from training.classifier.recipe import read_recipe
+from training.classifier.results import predict
 
 
 def main() -> None:

@@ -34,16 +34,16 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
-from classifier_batches import Examples, WeightAverage, micro_batches, pad
-from classifier_checkpoints import Progress, remove_checkpoints, resume
-from classifier_data import Data, load_data
-from classifier_model import build_model, build_tokenizer, merge_adapters, parameter_groups, token_ids
-from classifier_recipe import ClassifierRecipe, read_recipe
-from classifier_results import Log, predict, publish, teach, write_results
 
 from edos_dataset.metrics.classification import cross_entropy, softmax
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
+from training.classifier.batches import Examples, WeightAverage, micro_batches, pad
+from training.classifier.checkpoints import Progress, remove_checkpoints, resume
+from training.classifier.data import Data, load_data
+from training.classifier.model import build_model, build_tokenizer, merge_adapters, parameter_groups, token_ids
+from training.classifier.recipe import ClassifierRecipe, read_recipe
+from training.classifier.results import Log, predict, publish, teach, write_results
 
 
 def main() -> None:

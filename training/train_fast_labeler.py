@@ -29,9 +29,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import yaml
-from classifier_data import CONVERSATIONS, Data, Part, load_data
-from classifier_recipe import ClassifierRecipe
-from linear_head_data import CROWD_LICENCE, WEAK_LICENCE, plain_text, report, split_turns
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
@@ -41,6 +38,9 @@ from edos_dataset.labeling.models.static import Codes, StaticLabeler, count_ngra
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions, fit_temperature, softmax
 from edos_dataset.runs.recipes import RecipeError, build
+from training.classifier.data import CONVERSATIONS, Data, Part, load_data
+from training.classifier.recipe import ClassifierRecipe
+from training.examples import CROWD_LICENCE, WEAK_LICENCE, plain_text, report, split_turns
 
 SUBTITLES = tuple(
     f"edos_amt/{name}.csv" for name in ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")

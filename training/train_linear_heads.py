@@ -25,7 +25,14 @@ from typing import Any
 
 import numpy as np
 import yaml
-from linear_head_data import (
+
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
+from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
+from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
+from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,
     WEAK_FILES,
@@ -40,13 +47,6 @@ from linear_head_data import (
     report,
     split,
 )
-
-from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import Encoder, limit_threads
-from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
-from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
-from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
 
 SPLITS = ("train", "validation", "test")
 

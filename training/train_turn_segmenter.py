@@ -29,15 +29,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
-from turn_bench import LEARNERS, Bench, Bools, Corpus, Floats
-from turn_data import count_labels
-from turn_metrics import ablation_row, measure
-from turn_report import Results, assess, write_report
-from turn_seams import Seams
 
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.rules import RuleScorer
+from training.turns.bench import LEARNERS, Bench, Bools, Corpus, Floats
+from training.turns.data import count_labels
+from training.turns.metrics import ablation_row, measure
+from training.turns.report import Results, assess, write_report
+from training.turns.seams import Seams
 
 LICENCES = {
     "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",

@@ -1,7 +1,5 @@
-import importlib
 import json
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +9,7 @@ import pytest
 
 from edos_dataset.augmentation import learners
 from edos_dataset.labels import LABELS
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
-ladder = importlib.import_module("ladder")
+from evaluation import ladder
 
 USED = 4
 

@@ -1,4 +1,3 @@
-import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,10 @@ from scipy.sparse import csr_array
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.static import StaticLabeler, ngrams
 from edos_dataset.labels import LABELS
+from training import train_fast_labeler as script
+from training.classifier import data
 
 TRAINING = Path(__file__).parents[2] / "training"
-sys.path.insert(0, str(TRAINING))
-script = importlib.import_module("train_fast_labeler")
-data = importlib.import_module("classifier_data")
 
 
 def part(texts, labels):

@@ -1,6 +1,4 @@
-import importlib
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +7,13 @@ import pytest
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labels import LABEL_IDS
 
-TRAINING = Path(__file__).parents[2] / "training"
 RECIPE = {"seed": 3, "near_duplicate": 0.95, "shares": [0.6, 0.2, 0.2]}
 
 
-sys.path.insert(0, str(TRAINING))
-data = importlib.import_module("linear_head_data")
-script = importlib.import_module("train_linear_heads")
+from training import examples as data
+from training import train_linear_heads as script
+
+TRAINING = Path(__file__).parents[2] / "training"
 
 
 def examples(texts, labels, names=None):

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from turn_dialogues import read_dailydialog, read_empathetic_dialogues, read_meld
-from turn_labels import LABELLED
-from turn_sources import read_frasier, read_friends_srt, read_sitcom, read_weak
 
 from edos_dataset.arrays import unnest
+from training.turns.dialogues import read_dailydialog, read_empathetic_dialogues, read_meld
+from training.turns.labels import LABELLED
+from training.turns.sources import read_frasier, read_friends_srt, read_sitcom, read_weak
 
 CORPORA: dict[str, Callable[[Path], pa.Table]] = {
     "friends": partial(read_sitcom, show="friends", dashes=False),

@@ -1,7 +1,5 @@
-import importlib
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +10,8 @@ from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, SENTENCES
 
 pytest.importorskip("matplotlib")
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-report = importlib.import_module("turn_report")
-metrics = importlib.import_module("turn_metrics")
-seams_module = importlib.import_module("turn_seams")
+from training.turns import metrics, report
+from training.turns import seams as seams_module
 
 PICTURES = ["ablation.png", "learning_curve.png", "precision_recall.png", "reliability.png"]
 

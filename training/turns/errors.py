@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from turn_seams import Floats, Ints, Seams, read_labelled, score_with
 
 from edos_dataset.arrays import unnest
 from edos_dataset.metrics.classification import wilson
+from training.turns.seams import Floats, Ints, Seams, read_labelled, score_with
 
 CLASSES = ("model", "label", "ambiguous")
 """What an error is: the model's fault; a wrong label, by alignment or source; a seam that a careful reader could not

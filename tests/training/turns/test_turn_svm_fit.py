@@ -1,9 +1,5 @@
 """The SVM learns what is to be learned, and the same from the same."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,9 +7,7 @@ import pytest
 from edos_dataset.schema import SENTENCES
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.features import FeatureSettings, read_seams
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-training = importlib.import_module("turn_svm_fit")
+from training.turns import svm_fit as training
 
 SMALL = training.FitSettings(features=FeatureSettings(bits=12), rate=2e-3, epochs=6)
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from turn_blocks import is_even_split
 
 from edos_dataset.arrays import Floats, Ints, flags, nest, unnest
 from edos_dataset.cleaning.lines import CleanLines
@@ -18,6 +17,7 @@ from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.schema import LINE, LINES, READING, SENTENCES, SOURCE
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.sources.speakers import Cue
+from training.turns.blocks import is_even_split
 
 LABELLED = pa.schema(
     [

@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from turn_blocks import doubt_halves, join_even_splits, undash
-from turn_labels import LABELLED, Script, Trust, add_labels, label_scripts, split_lines
 
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.runs.pipeline import split_rejects
@@ -23,6 +21,8 @@ from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.scripts import Speech, read_script
 from edos_dataset.sources.speakers import Cue, read_cues, unify_names
+from training.turns.blocks import doubt_halves, join_even_splits, undash
+from training.turns.labels import LABELLED, Script, Trust, add_labels, label_scripts, split_lines
 
 LEAST_ALIGNED = 0.5
 """Mean confidence of the alignment below which a document and its script are of different cuts."""

@@ -1,6 +1,4 @@
-import importlib
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +7,8 @@ import pytest
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, SENTENCES
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-errors = importlib.import_module("turn_errors")
-seams_module = importlib.import_module("turn_seams")
+from training.turns import errors
+from training.turns import seams as seams_module
 
 
 def seams(same):

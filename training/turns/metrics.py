@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
-from turn_seams import Bools, Floats, Seams
 
 from edos_dataset.metrics import classification as metrics
+from training.turns.seams import Bools, Floats, Seams
 
 GRID = np.linspace(0, 1, 1001, dtype=np.float32)  # thresholds that are tried
 CURVE_POINTS = 50

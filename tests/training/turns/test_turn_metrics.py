@@ -1,7 +1,4 @@
-import importlib
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.schema import SENTENCES
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-metrics = importlib.import_module("turn_metrics")
-seams_module = importlib.import_module("turn_seams")
+from training.turns import metrics
+from training.turns import seams as seams_module
 
 
 def seams(same, group=None):

@@ -1,9 +1,6 @@
 """The network learns what is to be learned, the same from the same; numpy carries out what torch learned."""
 
-import importlib
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +11,7 @@ from edos_dataset.segmentation.turns.evidence import UNKNOWN, read
 from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
 from edos_dataset.segmentation.turns.tokens import text_hash
 from labelled_films import flat, labelled
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-training = importlib.import_module("turn_net_fit")
+from training.turns import net_fit as training
 
 SMALL = training.NetSettings(
     embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2

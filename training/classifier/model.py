@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from classifier_recipe import ClassifierRecipe
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labels import LABEL_IDS, LABELS
+from training.classifier.recipe import ClassifierRecipe
 
 HIDDEN_DROPOUTS = ("hidden_dropout_prob", "hidden_dropout", "dropout", "embedding_dropout", "mlp_dropout")
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")

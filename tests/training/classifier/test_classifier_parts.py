@@ -9,7 +9,14 @@ import shutil
 import numpy as np
 import pytest
 
-from classifier_fixtures import CROWD, WEAK, load, make_backbone, write_recipe, write_weak
+import training.classifier.batches
+import training.classifier.checkpoints
+import training.classifier.data
+import training.classifier.model
+import training.classifier.recipe
+import training.examples
+import training.train_classifier
+from classifier_fixtures import CROWD, WEAK, make_backbone, write_recipe, write_weak
 from edos_dataset.labels import EMOTIONS, LABELS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -37,7 +44,7 @@ ANSWERS = (EMOTIONS[2].capitalize(), EMOTIONS[4].capitalize(), EMOTIONS[6].capit
 
 
 def recipe_of(**settings):
-    return load("classifier_recipe").ClassifierRecipe(**settings)
+    return training.classifier.recipe.ClassifierRecipe(**settings)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +65,7 @@ def backbone(tmp_path_factory):
     ],
 )
 def test_the_rate_warms_up_and_decays_to_zero(update, settings, factor):
-    assert load("train_classifier").rate_factor(update, 100, recipe_of(**settings)) == pytest.approx(factor)
+    assert training.train_classifier.rate_factor(update, 100, recipe_of(**settings)) == pytest.approx(factor)
 
 
 @pytest.mark.parametrize("budget", [1, 12, 40, 10_000])
@@ -66,7 +73,7 @@ def test_micro_batches_hold_every_row_once_within_their_budget(budget):
     generator = np.random.default_rng(0)
     inputs = [[0] * length for length in generator.integers(2, 20, 50)]
     rows = generator.permutation(50)[:37]
-    batches = load("classifier_batches").micro_batches(rows, inputs, budget)
+    batches = training.classifier.batches.micro_batches(rows, inputs, budget)
     assert sorted(np.concatenate(batches)) == sorted(rows)
     assert all(len(batch) == 1 or len(batch) * max(len(inputs[row]) for row in batch) <= budget for batch in batches)
     assert len(batches) == (37 if budget == 1 else len(batches)) and (budget < 10_000 or len(batches) == 1)
@@ -75,7 +82,7 @@ def test_micro_batches_hold_every_row_once_within_their_budget(budget):
 def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_replayed():
     import torch
 
-    examples = load("classifier_batches").Examples([[0]] * 50, torch.zeros(50, 41), torch.ones(50), own=20, count=50)
+    examples = training.classifier.batches.Examples([[0]] * 50, torch.zeros(50, 41), torch.ones(50), own=20, count=50)
     recipe = recipe_of(batch=8, replay_share=0.2, seed=5)
     first, second = (examples.epoch(number, recipe) for number in (0, 1))
     assert [len(rows) for rows in first] == [8, 8, 8, 2]
@@ -95,7 +102,7 @@ def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_rep
 def test_history_dropout_gives_a_share_of_the_examples_others_in_every_epoch_without_their_history():
     import torch
 
-    examples = load("classifier_batches").Examples(
+    examples = training.classifier.batches.Examples(
         [[0]] * 800, torch.zeros(800, 41), torch.ones(800), own=400, count=400
     )
     epochs = [np.concatenate(examples.epoch(number, recipe_of(history_dropout=0.25))) for number in (0, 1)]
@@ -106,13 +113,13 @@ def test_history_dropout_gives_a_share_of_the_examples_others_in_every_epoch_wit
 
 
 def test_history_dropout_reads_the_last_turn_alone(tmp_path):
-    data, recipe = load("classifier_data"), recipe_of(task="dialogue", history_dropout=0.5)
+    data, recipe = training.classifier.data, recipe_of(task="dialogue", history_dropout=0.5)
     part = data.Part(
         [["well then", "yes"], ["no"]], np.array([1, 2]), np.eye(41, dtype=np.float32)[[1, 2]], np.ones(2, np.float32)
     )
     empty = part.take(np.zeros(0, np.int64))
-    tokenizer = load("classifier_model").build_tokenizer(recipe)
-    examples = load("classifier_batches").Examples.of(data.Data(part, empty, empty, empty, {}, {}), recipe, tokenizer)
+    tokenizer = training.classifier.model.build_tokenizer(recipe)
+    examples = training.classifier.batches.Examples.of(data.Data(part, empty, empty, empty, {}, {}), recipe, tokenizer)
     with_history, alone, without, same = (tokenizer.decode(ids) for ids in examples.inputs)
     assert (
         with_history == "[CLS] yes [SEP] well then [SEP]"
@@ -127,7 +134,7 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
 
     layer = torch.nn.Linear(1, 1, bias=False)
     frozen = torch.nn.Linear(1, 1).requires_grad_(False)
-    average = load("classifier_batches").WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
+    average = training.classifier.batches.WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
     value = float(layer.weight)
     for update, weight in enumerate((1.0, 3.0, -2.0), start=1):
         layer.weight.data.fill_(weight)
@@ -137,7 +144,7 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
     with average.applied():
         assert float(layer.weight) == pytest.approx(value)
     assert float(layer.weight) == -2.0
-    other = load("classifier_batches").WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
+    other = training.classifier.batches.WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
     other.load_state_dict(copy.deepcopy(average.state_dict()))
     with other.applied():
         assert float(layer.weight) == pytest.approx(value)
@@ -145,14 +152,14 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_training_that_diverged_stops_with_a_sentence(value):
-    progress = load("classifier_checkpoints").Progress(update=7)
+    progress = training.classifier.checkpoints.Progress(update=7)
     assert progress.judge(2.0, 2) and not progress.judge(2.0, 2), "equal is not lower"
     with pytest.raises(ValueError, match="cross-entropy of update 7 is (nan|inf): lower the recipe's learning rates"):
         progress.judge(value, 2)
 
 
 def test_the_input_is_newest_first_cut_to_context_and_tokens(backbone):
-    parts = load("classifier_model")
+    parts = training.classifier.model
     tokenizer = parts.build_tokenizer(recipe_of(base_model=backbone))
     dialogue = [["river stone", "boat", "winter letter music"]]
 
@@ -186,7 +193,7 @@ def test_all_that_is_trained_gets_a_gradient_and_a_rate(backbone, name):
 
     recipe, parts = (
         recipe_of(base_model=backbone, learning_rate=0.001, head_learning_rate=0.1, layer_decay=0.5, **VARIANTS[name]),
-        load("classifier_model"),
+        training.classifier.model,
     )
     model = parts.build_model(recipe, parts.build_tokenizer(recipe), None).train()
     logits = model(input_ids=torch.tensor([[2, 7, 8, 3]]), attention_mask=torch.ones(1, 4, dtype=torch.long)).logits
@@ -210,7 +217,7 @@ def test_all_that_is_trained_gets_a_gradient_and_a_rate(backbone, name):
 def test_folded_adapters_give_the_same_logits(backbone):
     import torch
 
-    recipe, parts = recipe_of(base_model=backbone, lora_rank=4), load("classifier_model")
+    recipe, parts = recipe_of(base_model=backbone, lora_rank=4), training.classifier.model
     model = parts.build_model(recipe, parts.build_tokenizer(recipe), None).eval()
     for key, parameter in model.named_parameters():
         if "lora_B" in key:
@@ -230,7 +237,7 @@ def test_folded_adapters_give_the_same_logits(backbone):
 def test_a_training_starts_from_the_encoder_of_either_architecture(backbone, tmp_path, source, target):
     import torch
 
-    parts = load("classifier_model")
+    parts = training.classifier.model
     first = parts.build_model(
         recipe_of(base_model=backbone, architecture=source),
         tokenizer := parts.build_tokenizer(recipe_of(base_model=backbone)),
@@ -266,7 +273,7 @@ def sources(tmp_path_factory):
     held = max(
         (
             turns[-1]
-            for turns in load("classifier_data").load_data(leaky(folder), folder, folder / "cache").test.dialogues
+            for turns in training.classifier.data.load_data(leaky(folder), folder, folder / "cache").test.dialogues
         ),
         key=len,
     )
@@ -286,7 +293,7 @@ def sources(tmp_path_factory):
 
 def leaky(folder, **settings):
     settings = {"task": "dialogue", "near_duplicate": 0.96, "shares": [0.6, 0.2, 0.2], **settings}
-    return load("classifier_recipe").read_recipe(write_recipe(folder / "leaky.yaml", **settings))
+    return training.classifier.recipe.read_recipe(write_recipe(folder / "leaky.yaml", **settings))
 
 
 def write_sources(folder, crowd, weak, conversations):
@@ -309,7 +316,7 @@ def write_sources(folder, crowd, weak, conversations):
 def test_no_source_brings_a_held_out_text_into_the_training(sources):
     folder, held = sources
     recipe = leaky(folder, first_turns=0.5, annotated=0.4, unagreed=0.25, replay=0.1, frequent_turns=2.0)
-    data = load("classifier_data").load_data(recipe, folder, folder / "cache")
+    data = training.classifier.data.load_data(recipe, folder, folder / "cache")
     assert held in [turns[-1] for turns in data.test.dialogues], "the further sources do not move the division"
     weight = {
         turns[-1]: float(weight)
@@ -317,7 +324,7 @@ def test_no_source_brings_a_held_out_text_into_the_training(sources):
         for turns, weight in zip(part.dialogues, part.weights, strict=True)
     }
     assert not [text for text in weight if held.lower() in text.lower()]
-    plain_text = load("linear_head_data").plain_text
+    plain_text = training.examples.plain_text
     held_texts = {plain_text(turns[-1]) for part in (data.validation, data.test) for turns in part.dialogues}
     frequent = held_texts & set(map(plain_text, MARKED))
     assert frequent and held_texts.isdisjoint(map(plain_text, weight))
@@ -350,11 +357,11 @@ def test_no_source_brings_a_held_out_text_into_the_training(sources):
 
 def test_parts_share_no_text_and_unagreed_dialogues_keep_all_three_answers(sources):
     folder, _ = sources
-    plain_text = load("linear_head_data").plain_text
-    data = load("classifier_data").load_data(leaky(folder, task="weak", frequent_turns=0), folder, folder / "cache")
+    plain_text = training.examples.plain_text
+    data = training.classifier.data.load_data(leaky(folder, task="weak", frequent_turns=0), folder, folder / "cache")
     texts = [{plain_text(turns[-1]) for turns in part.dialogues} for part in (data.train, data.validation, data.test)]
     assert all(texts) and not (texts[0] & texts[1] or texts[0] & texts[2] or texts[1] & texts[2])
-    read = load("linear_head_data").read_crowd(folder, agreed=False)
+    read = training.examples.read_crowd(folder, agreed=False)
     assert read.dialogues[1] == ["The plumber never came."] and LABELS[read.labels[1]] == ANSWERS[0].lower()
     assert sorted(LABELS[label].capitalize() for label in np.flatnonzero(read.targets[1])) == sorted(ANSWERS)
     assert read.targets[1].max() == pytest.approx(1 / 3)
@@ -373,20 +380,20 @@ def test_a_file_without_a_needed_column_is_named(sources, tmp_path):
             r"Actor, Text"
         ),
     ):
-        load("classifier_data").load_data(leaky(folder, annotated=1.0), folder, sources[0] / "cache")
+        training.classifier.data.load_data(leaky(folder, annotated=1.0), folder, sources[0] / "cache")
 
 
 def test_frequent_turns_of_weight_zero_are_left_out(sources):
     folder, _ = sources
     sizes = [
-        len(load("classifier_data").load_data(leaky(folder, frequent_turns=weight), folder, folder / "cache").train)
+        len(training.classifier.data.load_data(leaky(folder, frequent_turns=weight), folder, folder / "cache").train)
         for weight in (0, 1.0)
     ]
     assert sizes[1] > sizes[0] + 100
 
 
 def test_teachers_are_mixed_into_targets_by_their_share():
-    parts = load("classifier_data")
+    parts = training.classifier.data
     own = parts.Part([["a"], ["b"]], np.array([0, 1]), np.eye(41, dtype=np.float32)[:2], np.ones(2, np.float32))
     mixed = parts.mix_in(own, np.full((2, 41), 1 / 41), 0.25)
     assert mixed.targets.sum(axis=1) == pytest.approx([1, 1]) and mixed.targets[0, 0] == pytest.approx(0.75 + 0.25 / 41)

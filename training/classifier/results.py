@@ -18,10 +18,6 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
-from classifier_batches import micro_batches, pad
-from classifier_data import Data, mix_in
-from classifier_model import token_ids
-from classifier_recipe import ClassifierRecipe
 from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.arrays import Floats
@@ -30,6 +26,10 @@ from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.metrics.classification import evaluate_predictions, fit_temperature, softmax
 from edos_dataset.publishing.cards.model import render_model_card, widget_examples
 from edos_dataset.runs.shards import digest
+from training.classifier.batches import micro_batches, pad
+from training.classifier.data import Data, mix_in
+from training.classifier.model import token_ids
+from training.classifier.recipe import ClassifierRecipe
 
 DEFAULT_ON_HUB = f"sentence-transformers/{DEFAULT_MODEL}"
 

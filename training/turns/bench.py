@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from turn_data import episode_key, load_corpora
-from turn_net_fit import NetSettings, fit_net
-from turn_svm_fit import FitSettings, fit_svm
 
 from edos_dataset.arrays import Bools, Floats, unnest
 from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.segmentation.turns.features import FeatureSettings
 from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.svm import SvmScorer
+from training.turns.data import episode_key, load_corpora
+from training.turns.net_fit import NetSettings, fit_net
+from training.turns.svm_fit import FitSettings, fit_svm
 
 Scorer = SvmScorer | NetScorer
 
@@ -124,7 +124,7 @@ class Bench:
         parts = (
             learner,
             json.dumps(settings, sort_keys=True),
-            *_code(module, f"turn_{learner}_fit"),
+            *_code(module, f"training.turns.{learner}_fit"),
             self.corpus.digest,
         )
         key = hashlib.sha256("\0".join(parts).encode() + train.tobytes() + test.tobytes()).hexdigest()[:16]

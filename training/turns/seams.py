@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from turn_labels import LABELLED
 
 from edos_dataset.arrays import Bools, Floats, Ints, unnest
 from edos_dataset.segmentation.turns.stage import load_scorer
+from training.turns.labels import LABELLED
 
 UNKNOWN = -1
 

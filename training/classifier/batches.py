@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from classifier_data import Data
-from classifier_model import token_ids
-from classifier_recipe import ClassifierRecipe
 
 from edos_dataset.labeling.models import inference
 from edos_dataset.labeling.models.encoder import token_batches
+from training.classifier.data import Data
+from training.classifier.model import token_ids
+from training.classifier.recipe import ClassifierRecipe
 
 
 @dataclass(frozen=True)

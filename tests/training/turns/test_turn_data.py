@@ -1,6 +1,4 @@
-import importlib
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +7,7 @@ import pytest
 
 from edos_dataset.arrays import unnest
 from edos_dataset.sources.speakers import Cue
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-blocks = importlib.import_module("turn_blocks")
-labels = importlib.import_module("turn_labels")
-sources = importlib.import_module("turn_sources")
-dialogues = importlib.import_module("turn_dialogues")
-data = importlib.import_module("turn_data")
+from training.turns import blocks, data, dialogues, labels, sources
 
 
 def cue(start, end, text, speaker, **more):

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from turn_metrics import by_confidence, compare, measure
-from turn_pictures import draw
-from turn_seams import Floats, Seams, read_labelled, score_with
+
+from training.turns.metrics import by_confidence, compare, measure
+from training.turns.pictures import draw
+from training.turns.seams import Floats, Seams, read_labelled, score_with
 
 Row = Mapping[str, Any]
 

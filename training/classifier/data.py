@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from classifier_recipe import ClassifierRecipe
-from labelled_data import labelled_files, read_labelled_rows
-from linear_head_data import (
+
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.labels import EMOTIONS, LABEL_IDS
+from training.classifier.recipe import ClassifierRecipe
+from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,
     MISSING,
@@ -29,10 +32,7 @@ from linear_head_data import (
     split,
     split_turns,
 )
-
-from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import Encoder
-from edos_dataset.labels import EMOTIONS, LABEL_IDS
+from training.labelled import labelled_files, read_labelled_rows
 
 SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
 FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from turn_labels import Script, label_scripts
-from turn_sources import read_text
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.schema import LINE
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.speakers import Cue, unify_names
 from edos_dataset.sources.subtitles.times import check_times, parse_times
+from training.turns.labels import Script, label_scripts
+from training.turns.sources import read_text
 
 _SPLIT_SHORT_FORM = re.compile(r"(?<=\w)['’] (?=(?:s|t|m|ll|re|ve|d|clock)\b)")  # DailyDialog has "I' m" beside "I'm"
 
