@@ -69,7 +69,7 @@ def views(task: str, data: Data) -> Iterator[View]:
 
 
 def texts_of(part: Part, turns: int | None) -> list[str]:
-    """Return the last turns of every dialogue, all of them for None, as tokens with a blank between them, lower-cased."""
+    """Return the last turns of every dialogue (None: all of them) as lower-cased tokens with a blank between them."""
     chosen = (dialogue if turns is None else dialogue[-turns:] for dialogue in part.dialogues)
     return [tokens_of(dialogue) for dialogue in chosen]
 

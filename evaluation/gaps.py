@@ -260,10 +260,8 @@ def main() -> None:
     for name, source in sources.items():
         print(f"{name}: {source['gaps']:,} gaps, quantiles {source['quantiles']}, share above {source['share_above']}")  # noqa: T201
     if cuts:
-        print(
-            f"cut at {CUT:g} s: {cuts['thresholds'][CUTS.index(CUT)]}\nbest: {cuts['best']}, 95 % interval "
-            f"{cuts['best_interval']}"
-        )  # noqa: T201
+        print(f"cut at {CUT:g} s: {cuts['thresholds'][CUTS.index(CUT)]}")  # noqa: T201
+        print(f"best: {cuts['best']}, 95 % interval {cuts['best_interval']}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ import pytest
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labels import LABEL_IDS
 
-RECIPE = {"seed": 3, "near_duplicate": 0.95, "shares": [0.6, 0.2, 0.2]}
-
-
 from training import examples as data
 from training import train_linear_heads as script
 
 TRAINING = Path(__file__).parents[2] / "training"
+RECIPE = {"seed": 3, "near_duplicate": 0.95, "shares": [0.6, 0.2, 0.2]}
 
 
 def examples(texts, labels, names=None):

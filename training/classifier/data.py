@@ -35,7 +35,7 @@ from training.examples import (
 from training.labelled import labelled_files, read_labelled_rows
 
 SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
-FREQUENT = Path(__file__).parent / "recipes" / "minilm" / "frequent_turns.yaml"
+FREQUENT = Path(__file__).parents[1] / "recipes" / "minilm" / "frequent_turns.yaml"
 CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
 ANNOTATED = tuple(f"empathetic_dialogues/annotated/{emotion}.csv" for emotion in EMOTIONS)
 SAMPLED = ("annotated turns", "texts of the weak labeler")
