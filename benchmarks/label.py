@@ -17,7 +17,6 @@ that are really there, in bfloat16.
 """
 
 import argparse
-import csv
 import json
 import statistics
 import sys
@@ -37,23 +36,25 @@ from transformers import pipeline
 
 from benchmarks.encoding import describe_machine
 from edos_dataset.commands.label import label
+from edos_dataset.crowd.answers import read_answers
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.stages import AnnotateDialogues
+from edos_dataset.releases.dialogues import read_lines
 from edos_dataset.runs.engines.base import available_cores
 
 FLOOR_TOKENS = 32_768
 
 
 def read_dialogues(path: Path) -> list[list[str]]:
-    """Return the dialogues of the crowd labels' file, whose lines begin with dashes, or of JSON lines."""
-    with path.open(encoding="utf-8", newline="") as file:
-        if path.suffix == ".csv":
-            dialogues = [[line.strip("- ") for line in row["Dialog"].splitlines()] for row in csv.DictReader(file)]
-        else:
-            dialogues = [json.loads(line)["turns"] for line in file if line.strip()]
-    return [turns for turns in ([turn for turn in turns if turn.strip()] for turns in dialogues) if turns]
+    """Return the dialogues of the crowd labels' file, or of JSON lines as `edos label` reads them."""
+    if path.suffix == ".csv":
+        dialogues = read_answers(path).dialogues
+    else:
+        rows = chain.from_iterable(table["turns"].to_pylist() for table in read_lines(path, 10_000))
+        dialogues = [[turn["text"] for turn in turns if turn["text"].strip()] for turns in rows]
+    return [turns for turns in dialogues if turns]
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -20,23 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.augmentation.extended import COUNTS, read_extended
-from edos_dataset.crowd.splits import split_turns
+from edos_dataset.releases.raw import Reject, read_extension
 from edos_dataset.runs.shards import write_text
-from training.examples import label_id, read_rows
-
-FILES = ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")
+from training.heads.fast_data import SUBTITLES
 
 
 def read_pool(folder: Path) -> dict[str, tuple[list[str], int]]:
     """Return the turns and the authors' label of every dialogue, by "FILE LINE"."""
     dialogues: dict[str, tuple[list[str], int]] = {}
     seen = set()
-    for name in FILES:
-        for number, row in enumerate(read_rows(folder / "edos_amt" / f"{name}.csv", ("os_dialog", "emotion")), 2):
-            turns = split_turns(row["os_dialog"])
-            if turns and tuple(turns) not in seen:
-                seen.add(tuple(turns))
-                dialogues[f"{name} {number}"] = turns, label_id(row["emotion"])
+    for name, method in SUBTITLES.items():
+        for number, row in enumerate(read_extension(folder / name, method), 2):
+            if not isinstance(row, Reject):
+                turns = [turn["text"] for turn in row["turns"]]
+                if tuple(turns) not in seen:
+                    seen.add(tuple(turns))
+                    dialogues[f"{Path(name).stem} {number}"] = turns, row["label"]
     return dialogues
 
 

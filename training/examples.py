@@ -1,10 +1,7 @@
-"""The labelled dialogues that `train_linear_heads.py` learns from: reading, embedding, splitting."""
+"""The labelled dialogues that weak labelers and dialogue classifiers learn from: reading, embedding, splitting."""
 
-import csv
-import hashlib
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +10,17 @@ import numpy as np
 import yaml
 
 from edos_dataset.arrays import Bools, Floats, Ints
-from edos_dataset.crowd.answers import AGREED
-from edos_dataset.crowd.names import MISSING
-from edos_dataset.crowd.splits import link, plain_text, share_out, split_turns
+from edos_dataset.crowd.answers import AGREED, read_answers
+from edos_dataset.crowd.names import MISSING, read_answer
+from edos_dataset.crowd.splits import link, plain_text, share_out
 from edos_dataset.labeling.models.encoder import Encoder
-from edos_dataset.labels import LABEL_IDS, LABELS, parse_label
+from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.releases.raw import Reject, Row
+from edos_dataset.releases.weak_labeler import read_weak_labeler
+from training.caches import kept, key_of
 
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
 CROWD_FILES = ("edos_amt/mturk_groundtruth_labels.csv",)
-WORKERS = tuple(f"Worker {worker} answer" for worker in (1, 2, 3))
 WEAK_LICENCE = "EmpatheticDialogues: CC BY-NC 4.0"
 CROWD_LICENCE = "EDOS crowd labels: CC BY 4.0; the dialogues are subtitles under their studios' copyright"
 
@@ -43,22 +42,8 @@ def report(line: str) -> None:
 
 
 def read_weak(folder: Path) -> Examples:
-    """Read the weak labeler's set: lines `id <SEP> text`. Its labels.txt gives neutral the id 38, its lines 40; the
-    lines agree with `LABELS`.
-    """
-    texts, ids = [], []
-    for path in (folder / name for name in WEAK_FILES):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            match = re.fullmatch(r"(\d+) <SEP> (.*)", line)
-            if match is None or int(match[1]) >= len(LABELS):
-                raise ValueError(
-                    f"{path}, line {number}: expected 'id <SEP> text' with an id from 0 to {len(LABELS) - 1}, got "
-                    f"{line[:60]!r}"
-                )
-            ids.append(int(match[1]))
-            texts.append(match[2].strip())
-    labels = np.array(ids)
-    return Examples([[text] for text in texts], [""] * len(texts), labels, one_hot(labels))
+    """Read the weak labeler's set."""
+    return single_turns([pair for name in WEAK_FILES for pair in read_weak_labeler(folder / name)])
 
 
 def read_crowd(folder: Path, agreed: bool = True) -> Examples:
@@ -66,57 +51,64 @@ def read_crowd(folder: Path, agreed: bool = True) -> Examples:
 
     With `agreed=False`, read instead the dialogues on which they did not, if an answer is one of the 41; the label is
     the first of these answers.
-    """
-    dialogues, names, labels, answers = [], [], [], []
-    for row in read_rows(folder / CROWD_FILES[0], ("DialogID", "Dialog", AGREED, *WORKERS)):
-        label, turns = label_id(row[AGREED]), split_turns(row["Dialog"])
-        given = [label_id(row[worker]) for worker in WORKERS]
-        if not agreed:
-            label = MISSING if label != MISSING else next((answer for answer in given if answer != MISSING), MISSING)
-        if label != MISSING and turns:
-            dialogues.append(turns)
-            names.append(row["DialogID"])
-            labels.append(label)
-            answers.append(given)
-    votes = np.zeros((len(labels), len(LABELS)), dtype=np.float32)
-    for row_number, given in enumerate(answers):
-        for answer in given:
-            if answer != MISSING:
-                votes[row_number, answer] += 1
-    return Examples(dialogues, names, np.array(labels), votes / votes.sum(axis=1, keepdims=True))
-
-
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV file that must have these columns.
 
     Raises:
-        ValueError: it has not.
+        ValueError: the file does not say what is agreed, or as by `read_answers`.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, restval="")
-        there = reader.fieldnames or []
-        if missing := [column for column in columns if column not in there]:
-            raise ValueError(
-                f"{path}: needs the columns {', '.join(columns)}; {', '.join(missing)} is not among its "
-                f"{', '.join(there) or 'none'}"
-            )
-        yield from reader
+    path = folder / CROWD_FILES[0]
+    answers = read_answers(path)
+    if not answers.stated:
+        raise ValueError(
+            f"{path} has no column {AGREED!r}: give the authors' file, with the labels that they call agreed"
+        )
+    given: list[list[int]] = [[] for _ in answers.tasks]
+    for task, answer in zip(answers.task, answers.given, strict=True):
+        given[task].append(label_id(answer))
+    labels = [
+        label if agreed else MISSING if label != MISSING else next((each for each in own if each != MISSING), MISSING)
+        for label, own in zip(map(label_id, answers.stated), given, strict=True)
+    ]
+    rows = [row for row, label in enumerate(labels) if label != MISSING and answers.dialogues[row]]
+    votes = np.zeros((len(rows), len(LABELS)), np.float32)
+    for place, row in enumerate(rows):
+        for label in given[row]:
+            votes[place, label] += label != MISSING
+    return Examples(
+        [answers.dialogues[row] for row in rows],
+        [answers.names[row] for row in rows],
+        np.array([labels[row] for row in rows], np.int64),
+        votes / votes.sum(axis=1, keepdims=True),
+    )
 
 
 def read_frequent(path: Path) -> Examples:
     """Read the hand-labelled frequent turns: YAML, each label with its list of turns."""
-    pairs = [
-        (turn, parse_label(name))
-        for name, turns in yaml.safe_load(path.read_text(encoding="utf-8")).items()
-        for turn in turns
-    ]
-    labels = np.array([label for _, label in pairs])
-    return Examples([[turn] for turn, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
+    by_label: dict[str, list[str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return single_turns([(turn, parse_label(name)) for name, turns in by_label.items() for turn in turns])
+
+
+def single_turns(pairs: Sequence[tuple[str, int]]) -> Examples:
+    """Return turns that stand alone, each with the id of its label."""
+    labels = np.array([label for _, label in pairs], np.int64)
+    return Examples([[text] for text, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
+
+
+def labelled_last(rows: Iterable[Row | Reject]) -> Examples:
+    """Return the dialogues of a release whose rows have the label of their last turn; what it rejects is left out."""
+    kept_rows = [row for row in rows if not isinstance(row, Reject)]
+    labels = np.array([row["label"] for row in kept_rows], np.int64)
+    dialogues = [[turn["text"] for turn in row["turns"]] for row in kept_rows]
+    return Examples(dialogues, [""] * len(kept_rows), labels, one_hot(labels))
 
 
 def label_id(answer: str) -> int:
-    """Return the id of a worker's answer, such as "Neutral (Other)", or MISSING if it is none of the 41."""
-    return LABEL_IDS.get(answer.replace(" (Other)", "").strip().lower(), MISSING)
+    """Return the id of a label that an answer names, such as "Neutral (Other)", or MISSING if it is none of the 41.
+
+    Misspelt and written-out forms, which the seed takes for labels, count for none here: the shipped models were
+    trained so.
+    """
+    meaning = read_answer(answer)
+    return meaning.label if meaning.way == "exact" else MISSING
 
 
 def one_hot(labels: Ints) -> Floats:
@@ -125,19 +117,17 @@ def one_hot(labels: Ints) -> Floats:
 
 
 def embed(dialogues: Sequence[Sequence[str]], encoder: Encoder, cache: Path | None) -> tuple[Floats, Ints]:
-    """Return the embeddings of all turns, one dialogue behind the other, and the dialogues' offsets."""
+    """Return the embeddings of all turns, one dialogue behind the other, and the dialogues' offsets; a cache keeps the
+    embeddings.
+    """
     texts = [turn for turns in dialogues for turn in turns]
     offsets = np.cumsum([0, *(len(turns) for turns in dialogues)])
-    key = hashlib.sha256("\n".join([encoder.identity, *texts]).encode()).hexdigest()[:16]
-    path = cache / f"{key}.npy" if cache else None
-    if path and path.is_file():
-        return np.load(path), offsets
-    # Runs store embeddings in half precision, so the heads learn from them as they will see them.
-    embeddings = encoder.encode(texts).astype(np.float16).astype(np.float32)
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, embeddings)
-    return embeddings, offsets
+
+    def encode() -> Floats:
+        # Runs store embeddings in half precision, so the heads learn from them as they will see them.
+        return encoder.encode(texts).astype(np.float16).astype(np.float32)
+
+    return kept(cache and cache / f"{key_of([encoder.identity, *texts])}.npy", len(texts), encode), offsets
 
 
 def split(examples: Examples, vectors: Floats, pinned: Bools, recipe: dict[str, Any]) -> Ints:

@@ -2,42 +2,31 @@
 part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from edos_dataset.arrays import Floats
+from edos_dataset.arrays import Bools, Floats, Ints
+from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labeling.models.encoder import Encoder
-from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from training.classifier.recipe import ClassifierRecipe
+from training.classifier.sources import ANNOTATED, CONVERSATIONS, FREQUENT, SELF_LABELLED, further_sources
 from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,
-    MISSING,
     WEAK_FILES,
     WEAK_LICENCE,
-    Bools,
-    Examples,
-    Ints,
     embed,
-    label_id,
     one_hot,
-    plain_text,
     read_crowd,
     read_frequent,
-    read_rows,
     read_weak,
     split,
-    split_turns,
 )
 from training.labelled import labelled_files, read_labelled_rows
 
-SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
-FREQUENT = Path(__file__).parents[1] / "recipes" / "minilm" / "frequent_turns.yaml"
-CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
-ANNOTATED = tuple(f"empathetic_dialogues/annotated/{emotion}.csv" for emotion in EMOTIONS)
 SAMPLED = ("annotated turns", "texts of the weak labeler")
 NONE = np.zeros(0, np.int64)
 FROM_FOLDER = ("first_turns", "annotated", "unagreed", "self_labelled", "replay")
@@ -121,7 +110,7 @@ def load_data(recipe: ClassifierRecipe, folder: Path | None, cache: Path | None,
     root = folder or Path()
     own, held = _read_labelled(labelled, recipe, cache) if labelled else _read_authors(recipe, root, cache)
     left_out, added = dict(own.left_out), {}
-    for source, (weight, more) in _further(recipe, root, _last_words(own)).items():
+    for source, (weight, more) in further_sources(recipe, root, _last_words(own)).items():
         copies = _copies(more.dialogues, _embed_last(more.dialogues, cache), own, held, recipe.near_duplicate)
         left_out[source] = int(copies.sum())
         added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(copies), weight, np.float32)).take(
@@ -212,86 +201,6 @@ def _copies(dialogues: Sequence[Sequence[str]], vectors: Floats, data: Data, hel
 def _last_words(data: Data) -> set[str]:
     """Return the words of all held-out last turns."""
     return {plain_text(turns[-1]) for part in (data.validation, data.test) for turns in part.dialogues}
-
-
-def _further(recipe: ClassifierRecipe, folder: Path, held_texts: set[str]) -> dict[str, tuple[float, Examples]]:
-    """Return the weight and the examples of every further source that the recipe asks for."""
-    further: dict[str, tuple[float, Examples]] = {}
-    if recipe.frequent_turns:
-        further["frequent turns"] = recipe.frequent_turns, read_frequent(FREQUENT)
-    if recipe.first_turns:
-        further["first turns"] = recipe.first_turns, read_first_turns(folder, held_texts)
-    if recipe.annotated:
-        further["annotated turns"] = recipe.annotated, read_annotated(folder, held_texts)
-    if recipe.unagreed:
-        further["dialogues without agreement"] = recipe.unagreed, read_crowd(folder, agreed=False)
-    if recipe.replay:
-        further["texts of the weak labeler"] = recipe.replay, read_weak(folder)
-    if recipe.self_labelled:
-        further["self-labelled dialogues"] = recipe.self_labelled, read_self_labelled(folder)
-    return further
-
-
-def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
-    """Read the opening turn of every conversation of EmpatheticDialogues, labelled with the conversation's emotion.
-
-    Conversations of which the situation or a turn is among `held_texts` (as `plain_text` gives them) are left out
-    whole.
-    """
-    pairs = []
-    for emotion, turns in _conversations(folder, CONVERSATIONS, held_texts):
-        pairs += [(row["Text"], LABEL_IDS[emotion]) for row in turns if row["Actor"] == "speaker"][:1]
-    return _single_turns(pairs)
-
-
-def read_annotated(folder: Path, held_texts: set[str]) -> Examples:
-    """Read the other turns of these conversations, labelled by the authors' RoBERTa-sized classifier (annotated
-    EmpatheticDialogues): a teacher's answers.
-
-    Conversations are left out as by `read_first_turns`, because the teacher knew their situations.
-    """
-    pairs = []
-    for _, turns in _conversations(folder, ANNOTATED, held_texts, ["Label"]):
-        spoken = [row for row in turns if row["Actor"] != "none"]
-        pairs += [(row["Text"], label_id(row["Label"])) for row in spoken[1:]]
-    return _single_turns([(text, label) for text, label in pairs if label != MISSING])
-
-
-def _conversations(
-    folder: Path, names: Sequence[str], held_texts: set[str], more: Sequence[str] = ()
-) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yield the emotion and the rows (situation and turns) of every conversation of which no text is among
-    `held_texts`; `more` are further columns.
-    """
-    for path in (folder / name for name in names):
-        conversations: dict[str, list[dict[str, str]]] = {}
-        for row in read_rows(path, ("Dialog_ID", "Actor", "Text", *more)):
-            conversations.setdefault(row["Dialog_ID"], []).append(
-                row | {"Text": row["Text"].replace("_comma_", ",").strip()}
-            )
-        yield from (
-            (path.stem, turns)
-            for turns in conversations.values()
-            if not any(plain_text(row["Text"]) in held_texts for row in turns)
-        )
-
-
-def _single_turns(pairs: Sequence[tuple[str, int]]) -> Examples:
-    labels = np.array([label for _, label in pairs], np.int64)
-    return Examples([[text] for text, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
-
-
-def read_self_labelled(folder: Path) -> Examples:
-    """Read the dialogues that the authors' RoBERTa-sized classifier labelled with a confidence of at least 0.9 (EDOS,
-    Section 3.3.2): a teacher's answers.
-    """
-    pairs = [
-        (split_turns(row["os_dialog"]), label_id(row["emotion"]))
-        for row in read_rows(folder / SELF_LABELLED, ("os_dialog", "emotion"))
-    ]
-    pairs = [(turns, label) for turns, label in pairs if turns and label != MISSING]
-    labels = np.array([label for _, label in pairs], np.int64)
-    return Examples([turns for turns, _ in pairs], [""] * len(pairs), labels, one_hot(labels))
 
 
 def mix_in(part: Part, probabilities: Floats, share: float) -> Part:

@@ -1,11 +1,9 @@
 """Corpora of dialogues rather than films: MELD, DailyDialog, EmpatheticDialogues."""
 
-import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -13,13 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
+from edos_dataset.releases.conversations import read_conversations
+from edos_dataset.releases.raw import Reject, read_csv
 from edos_dataset.schema import LINE
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.speakers import Cue, unify_names
 from edos_dataset.sources.subtitles.times import check_times, parse_times
 from training.turns.labels import Script, label_scripts
-from training.turns.sources import read_text
+from training.turns.sources import mend, read_text
 
+MELD_COLUMNS = ("Utterance", "Speaker", "Dialogue_ID", "Utterance_ID", "Season", "Episode", "StartTime", "EndTime")
 _SPLIT_SHORT_FORM = re.compile(r"(?<=\w)['’] (?=(?:s|t|m|ll|re|ve|d|clock)\b)")  # DailyDialog has "I' m" beside "I'm"
 
 
@@ -31,7 +32,8 @@ def read_meld(data_dir: Path) -> pa.Table:
         data_dir: holds `meld/*.csv`.
     """
     rows = {
-        path.stem.partition("_")[0]: list(_rows(path)) for path in sorted((data_dir / "meld").glob("*_sent_emo.csv"))
+        path.stem.partition("_")[0]: _read_utterances(path)
+        for path in sorted((data_dir / "meld").glob("*_sent_emo.csv"))
     }
     people = unify_names(Counter(row["Speaker"] for part in rows.values() for row in part))
     scripts = []
@@ -40,6 +42,12 @@ def read_meld(data_dir: Path) -> pa.Table:
         for number, dialogue in groupby(utterances, key=lambda row: row["Dialogue_ID"]):
             scripts.append(_script_of_dialogue(f"meld/{part}/{number}", list(dialogue), people))
     return label_scripts([script for script in scripts if script.blocks], "meld")
+
+
+def _read_utterances(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file of MELD whose letters are put right; rows of too many or too few values are left out."""
+    rows = [row for _, row in read_csv(path, MELD_COLUMNS) if not isinstance(row, Reject)]
+    return [{name: mend(value) for name, value in row.items()} for row in rows]
 
 
 def _script_of_dialogue(name: str, rows: Sequence[Mapping[str, str]], people: Mapping[str, str | None]) -> Script:
@@ -78,24 +86,14 @@ def read_empathetic_dialogues(data_dir: Path) -> pa.Table:
     Args:
         data_dir: holds `empathetic_dialogues/unannotated/*.csv`.
     """
-    rows = [
-        row
-        for path in sorted((data_dir / "empathetic_dialogues" / "unannotated").glob("*.csv"))
-        for row in _rows(path)
-        if row["Type"] == "utterance"
-    ]
     turns: dict[str, list[str]] = {}
-    for name, conversation in groupby(rows, key=lambda row: row["Dialog_ID"]):
-        said = [
-            " ".join(" ".join(row["Text"].split()) for row in turn)
-            for _, turn in groupby(conversation, key=lambda row: row["Actor"])
-        ]
-        turns.setdefault(f"empathetic_dialogues/{name}", said)
+    for path in sorted((data_dir / "empathetic_dialogues" / "unannotated").glob("*.csv")):
+        for row in read_conversations(path, annotated=False):
+            if not isinstance(row, Reject):
+                said = groupby(row["turns"], key=lambda turn: turn["speaker"])
+                joined = [" ".join(turn["text"] for turn in group) for _, group in said]
+                turns.setdefault(f"empathetic_dialogues/{row['dialogue_id']}", joined)
     return _label_turns(turns, "empathetic_dialogues")
-
-
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    return csv.DictReader(StringIO(read_text(path)))
 
 
 def _label_turns(dialogues: Mapping[str, Sequence[str]], corpus: str) -> pa.Table:

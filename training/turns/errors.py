@@ -30,8 +30,8 @@ decide from the text.
 
 COLUMNS = ("index", "class", "note")
 CONTEXT = 3  # sentences before and after
-LEGEND = """Each sentence: label of the seam before it (= same turn, | new turn, ? unknown), score of the same turn there,
-number, seconds, [blocks], text.
+LEGEND = """Each sentence: label of the seam before it (= same turn, | new turn, ? unknown), score of the same
+turn there, number, seconds, [blocks], text.
 The error is the seam before the sentence marked by >. Class it in errors.tsv: model, label or ambiguous.
 """
 SIGNS = {1: "=", 0: "|", -1: "?"}

@@ -209,10 +209,15 @@ def read_weak(data_dir: Path) -> pa.Table:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file; letters of UTF-8 that were once read as Hebrew (Windows-1255) are put right."""
-    return _HEBREW.sub(_mend, decode(path.read_bytes(), None, "en")[0].replace("\r\n", "\n"))
+    """Read a text file whose letters are put right by `mend`."""
+    return mend(decode(path.read_bytes(), None, "en")[0].replace("\r\n", "\n"))
 
 
-def _mend(match: re.Match[str]) -> str:
+def mend(text: str) -> str:
+    """Return a text in which letters of UTF-8 that were once read as Hebrew (Windows-1255) are put right."""
+    return _HEBREW.sub(_reread, text)
+
+
+def _reread(match: re.Match[str]) -> str:
     data = b"".join(char.encode("cp1255", "ignore") or char.encode("cp1252", "ignore") for char in match[0])
     return data.decode("utf-8", "ignore") or match[0]
