@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from edos_dataset.arrays import Floats
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
 from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
@@ -38,7 +38,6 @@ from training.examples import (
     WEAK_FILES,
     WEAK_LICENCE,
     Examples,
-    Ints,
     embed,
     one_hot,
     read_crowd,

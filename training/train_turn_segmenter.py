@@ -30,14 +30,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
+from edos_dataset.arrays import Bools, Floats
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from training.turns.bench import LEARNERS, Bench, Bools, Corpus, Floats
+from training.turns.bench import LEARNERS, Bench, Corpus
 from training.turns.data import count_labels
 from training.turns.metrics import ablation_row, measure
-from training.turns.report import Results, assess, write_report
+from training.turns.report import assess, write_report
 from training.turns.seams import Seams
+from training.turns.tables import Results
 
 LICENCES = {
     "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",
@@ -52,7 +54,8 @@ LICENCES = {
 
 def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
     """Measure on every test show models that were fitted to all documents but those of the show."""
-    corpus, tables, scores = bench.corpus, [], {name: [] for name in (*bench.learners, "rules")}
+    corpus, tables = bench.corpus, []
+    scores: dict[str, list[Floats]] = {name: [] for name in (*bench.learners, "rules")}
     tested = np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
     for show in recipe["test_shows"]:
         test = tested & (corpus.shows == show)
@@ -87,7 +90,8 @@ def _assess(title: str, table: pa.Table, scores: Mapping[str, list[Floats]], rec
 def log_odds(scores: Floats) -> npt.NDArray[np.float64]:
     """Return the log-odds of probabilities; NaN stays."""
     exact = scores.astype(np.float64).clip(1e-7, 1 - 1e-7)
-    return np.log(exact / (1 - exact))
+    odds: npt.NDArray[np.float64] = np.log(exact / (1 - exact))
+    return odds
 
 
 def ablation(bench: Bench, recipe: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedTokenizerBase
 
+from edos_dataset.arrays import Ints
 from edos_dataset.labeling.models import inference
 from edos_dataset.labeling.models.encoder import token_batches
 from training.classifier.data import Data
@@ -30,7 +32,7 @@ class Examples:
     count: int
 
     @classmethod
-    def of(cls, data: Data, recipe: ClassifierRecipe, tokenizer: Any) -> "Examples":  # noqa: ANN401 - transformers has no common type of tokenizers
+    def of(cls, data: Data, recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase) -> "Examples":
         """Tokenise the training part."""
         parts = (data.train, data.replay)
         targets = np.concatenate([part.targets for part in parts])
@@ -41,7 +43,7 @@ class Examples:
         targets, weights = np.tile(smooth.astype(np.float32), (len(forms), 1)), np.tile(weights, len(forms))
         return cls(inputs, torch.from_numpy(targets), torch.from_numpy(weights), len(data.train), len(smooth))
 
-    def epoch(self, number: int, recipe: ClassifierRecipe) -> list[np.ndarray]:
+    def epoch(self, number: int, recipe: ClassifierRecipe) -> list[Ints]:
         """Return the rows of every update of an epoch: all own examples and a sample of the replayed ones, shuffled by
         the recipe's seed.
         """
@@ -54,7 +56,7 @@ class Examples:
         return [rows[start : start + recipe.batch] for start in range(0, len(rows), recipe.batch)]
 
 
-def micro_batches(rows: np.ndarray, inputs: Sequence[list[int]], budget: int) -> list[np.ndarray]:
+def micro_batches(rows: Ints, inputs: Sequence[list[int]], budget: int) -> list[Ints]:
     """Sort rows by length, longest first, and cut them so that rows times the longest stays within `budget` tokens (a
     longer one goes alone).
     """

@@ -5,11 +5,18 @@ layer.
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
@@ -18,14 +25,18 @@ from training.classifier.recipe import ClassifierRecipe
 
 HIDDEN_DROPOUTS = ("hidden_dropout_prob", "hidden_dropout", "dropout", "embedding_dropout", "mlp_dropout")
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
+NAMES: dict[str, Any] = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
 
 
-def build_tokenizer(recipe: ClassifierRecipe) -> Any:  # noqa: ANN401 - transformers has no common type of tokenizers
+def build_tokenizer(recipe: ClassifierRecipe) -> PreTrainedTokenizerBase:
     """Return the backbone's tokenizer, to which "[SEP]" in a text is text and not the end of a turn."""
-    return AutoTokenizer.from_pretrained(_backbone(recipe.base_model), split_special_tokens=True)
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        _backbone(recipe.base_model), split_special_tokens=True
+    )
+    return tokenizer
 
 
-def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) -> nn.Module:  # noqa: ANN401
+def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, start: Path | None) -> PreTrainedModel:
     """Return the model to train.
 
     Args:
@@ -41,44 +52,13 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
         )  # each family of models has its own names
     # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
     backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings, dtype=torch.float32)
-    labels = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
-    if recipe.architecture == "plain":
-        # The stock class has the pooler of its own backbone; the weights of the encoder are the same.
-        config = backbone.config
-        config.update(
-            {
-                **labels,
-                "classifier_dropout": recipe.dropout,
-                "problem_type": "single_label_classification",
-                "context": recipe.context,
-            }
-        )
-        model: Any = AutoModelForSequenceClassification.from_config(config)
-        model.base_model.load_state_dict(backbone.state_dict(), strict=False)
-    else:
-        config = DialogueClassifierConfig(
-            encoder={
-                key: value for key, value in backbone.config.to_dict().items() if key != "_name_or_path"
-            },  # a path of this machine
-            decay=recipe.decay,
-            normalisation=recipe.normalisation,
-            pooling=recipe.pooling,
-            separators=separators_between(tokenizer),
-            separator_id=tokenizer.sep_token_id,
-            max_tokens=recipe.max_tokens,
-            dropout=recipe.dropout,
-            context=recipe.context,
-            **labels,
-        )
-        model = DialogueClassifier(config)
-        model.encoder.load_state_dict(backbone.state_dict())
+    model = _plain(recipe, backbone) if recipe.architecture == "plain" else _ours(recipe, backbone, tokenizer)
     if start is not None:
         _take_over(model, AutoModelForSequenceClassification.from_pretrained(start))
-    encoder = model.base_model
     if recipe.lora_rank:
-        _add_adapters(encoder, recipe)
+        _add_adapters(_encoder(model), recipe)
     elif recipe.frozen_embeddings:
-        encoder.get_input_embeddings().requires_grad_(False)
+        _encoder(model).get_input_embeddings().requires_grad_(False)
     if isinstance(model, DialogueClassifier):
         # What the forward pass does not use is not trained: several processes would wait for its gradients.
         unused = ("encoder.pooler.", "attention_") if recipe.pooling == "mean" else ("encoder.pooler.",)
@@ -88,7 +68,42 @@ def build_model(recipe: ClassifierRecipe, tokenizer: Any, start: Path | None) ->
     return model
 
 
-def _take_over(model: Any, trained: Any) -> None:  # noqa: ANN401
+def _plain(recipe: ClassifierRecipe, backbone: PreTrainedModel) -> PreTrainedModel:
+    """Return the backbone's stock classifier, which has its own pooler; the encoder's weights are the same."""
+    config = backbone.config
+    own = {"classifier_dropout": recipe.dropout, "problem_type": "single_label_classification"}
+    config.update({**NAMES, **own, "context": recipe.context})
+    model: PreTrainedModel = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
+    model.base_model.load_state_dict(backbone.state_dict(), strict=False)
+    return model
+
+
+def _ours(recipe: ClassifierRecipe, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    """Return our classifier around the backbone."""
+    path = "_name_or_path"  # of this machine
+    model = DialogueClassifier(
+        DialogueClassifierConfig(
+            encoder={key: value for key, value in backbone.config.to_dict().items() if key != path},
+            decay=recipe.decay,
+            normalisation=recipe.normalisation,
+            pooling=recipe.pooling,
+            separators=separators_between(tokenizer),
+            separator_id=tokenizer.sep_token_id,
+            max_tokens=recipe.max_tokens,
+            dropout=recipe.dropout,
+            context=recipe.context,
+            **NAMES,
+        )
+    )
+    model.encoder.load_state_dict(backbone.state_dict())
+    return model
+
+
+def _encoder(model: PreTrainedModel) -> PreTrainedModel:
+    return cast(PreTrainedModel, model.base_model)
+
+
+def _take_over(model: PreTrainedModel, trained: PreTrainedModel) -> None:
     """Load the weights of a trained classifier: its encoder always, its head if it is of the same form."""
     own, prefix = model.state_dict(), f"{trained.base_model_prefix}."
     known = {
@@ -118,7 +133,7 @@ def _add_adapters(encoder: nn.Module, recipe: ClassifierRecipe) -> None:
     inject_adapter_in_model(settings, encoder)
 
 
-def merge_adapters(model: Any) -> None:  # noqa: ANN401
+def merge_adapters(model: nn.Module) -> None:
     """Fold LoRA adapters into the weights that they change, so that the saved model is a plain one."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
@@ -129,7 +144,9 @@ def merge_adapters(model: Any) -> None:  # noqa: ANN401
             setattr(parent, name.rpartition(".")[2], module.get_base_layer())
 
 
-def token_ids(recipe: ClassifierRecipe, tokenizer: Any, dialogues: Sequence[Sequence[str]]) -> list[list[int]]:  # noqa: ANN401
+def token_ids(
+    recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, dialogues: Sequence[Sequence[str]]
+) -> list[list[int]]:
     """Return the input of every dialogue, newest turn first, at most `max_tokens` long; the history is cut to `context`
     turns.
     """
@@ -143,18 +160,18 @@ def token_ids(recipe: ClassifierRecipe, tokenizer: Any, dialogues: Sequence[Sequ
     return result
 
 
-def separators_between(tokenizer: Any) -> int:  # noqa: ANN401
+def separators_between(tokenizer: PreTrainedTokenizerBase) -> int:
     """Return how many separator tokens the tokenizer puts between two texts: 1 in BERT, 2 in RoBERTa."""
     return int(tokenizer("a", "a")["input_ids"].count(tokenizer.sep_token_id)) - 1
 
 
-def parameter_groups(model: nn.Module, recipe: ClassifierRecipe) -> list[dict[str, Any]]:
+def parameter_groups(model: PreTrainedModel, recipe: ClassifierRecipe) -> list[dict[str, Any]]:
     """Return the trained parameters with their learning rates: `head_learning_rate` outside the encoder, inside it less
     from layer to layer downwards.
 
     Biases and normalisations have no weight decay.
     """
-    encoder: Any = model.base_model
+    encoder = _encoder(model)
     depth = int(encoder.config.num_hidden_layers)
     inside = {id(parameter) for parameter in encoder.parameters()}
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}

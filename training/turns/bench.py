@@ -18,8 +18,10 @@ from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.segmentation.turns.features import FeatureSettings
 from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.svm import SvmScorer
+from training.caches import kept
 from training.turns.data import episode_key, load_corpora
-from training.turns.net_fit import NetSettings, fit_net
+from training.turns.net_fit import fit_net
+from training.turns.net_module import NetSettings
 from training.turns.svm_fit import FitSettings, fit_svm
 
 Scorer = SvmScorer | NetScorer
@@ -27,13 +29,9 @@ Scorer = SvmScorer | NetScorer
 
 def learn_svm(table: pa.Table, settings: Mapping[str, Any]) -> SvmScorer:
     """Fit the SVM to all labelled seams of some documents."""
-    features = FeatureSettings(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in settings.get("features", {}).items()
-        }
-    )
-    return fit_svm(table, _all_seams(table), FitSettings(**{**settings, "features": features}))
+    given: dict[str, Any] = settings.get("features", {})
+    own: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return fit_svm(table, _all_seams(table), FitSettings(**{**settings, "features": FeatureSettings(**own)}))
 
 
 def learn_net(table: pa.Table, settings: Mapping[str, Any]) -> NetScorer:
@@ -89,10 +87,10 @@ class Corpus:
     @cached_property
     def digest(self) -> str:
         """Hash of all documents with their labels."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for batch in self.table.combine_chunks().to_batches():
-            found.update(json.dumps(batch.to_pylist(), sort_keys=True).encode())
-        return found.hexdigest()
+            digest.update(json.dumps(batch.to_pylist(), sort_keys=True).encode())
+        return digest.hexdigest()
 
     def documents(self, rows: Bools) -> pa.Table:
         """Return some of the documents."""
@@ -129,12 +127,9 @@ class Bench:
         )
         key = hashlib.sha256("\0".join(parts).encode() + train.tobytes() + test.tobytes()).hexdigest()[:16]
         path = self.folder / f"{name.replace(' ', '_')}.{learner}.{key}.npy"
-        if not path.is_file():
-            scores = fit(self.corpus.documents(train), settings).same_turn(self.corpus.documents(test))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.with_suffix(".part").open("wb") as file:
-                np.save(file, scores)
-            path.with_suffix(".part").replace(path)
-        found: Floats = np.load(path)
+        tested = self.corpus.documents(test)
+        scores = kept(
+            path, len(_all_seams(tested)), lambda: fit(self.corpus.documents(train), settings).same_turn(tested)
+        )
         self.report(f"{name}, {learner}: {int(train.sum())} documents learned from, {int(test.sum())} scored")
-        return found
+        return scores

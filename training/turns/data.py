@@ -6,7 +6,6 @@ The columns are those of `turn_labels.LABELLED`.
 """
 
 import argparse
-import os
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import unnest
+from edos_dataset.runs.shards import replacing
 from training.turns.dialogues import read_dailydialog, read_empathetic_dialogues, read_meld
 from training.turns.labels import LABELLED
 from training.turns.sources import read_frasier, read_friends_srt, read_sitcom, read_weak
@@ -64,7 +64,8 @@ def load_corpora(data_dir: Path, names: Sequence[str], cache: Path) -> pa.Table:
                 raise ValueError(
                     f"no document of the corpus {name!r} in {data_dir}: give the folder that holds the real data"
                 )
-            write_table(table, path)
+            with replacing(path) as temporary:
+                pq.write_table(table, temporary, compression="zstd")
         tables.append(pq.read_table(path).cast(LABELLED))
     return pa.concat_tables(tables) if tables else LABELLED.empty_table()
 
@@ -85,14 +86,6 @@ def episode_key(corpus: str, film: str) -> str:
         if match
         else f"{corpus} {film}"
     )
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write Parquet under a temporary name, then rename, so that a file is whole or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    pq.write_table(table, temporary, compression="zstd")
-    temporary.replace(path)
 
 
 def count_labels(table: pa.Table) -> dict[str, float]:

@@ -17,7 +17,8 @@ from edos_dataset.schema import LINE
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.speakers import Cue, unify_names
 from edos_dataset.sources.subtitles.times import check_times, parse_times
-from training.turns.labels import Script, label_scripts
+from training.turns.labels import label_scripts
+from training.turns.scripts import Script
 from training.turns.sources import mend, read_text
 
 MELD_COLUMNS = ("Utterance", "Speaker", "Dialogue_ID", "Utterance_ID", "Season", "Episode", "StartTime", "EndTime")
@@ -45,7 +46,7 @@ def read_meld(data_dir: Path) -> pa.Table:
 
 
 def _read_utterances(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a file of MELD whose letters are put right; rows of too many or too few values are left out."""
+    """Return the rows of a file of MELD, letters put right; rows of too many or too few values are left out."""
     rows = [row for _, row in read_csv(path, MELD_COLUMNS) if not isinstance(row, Reject)]
     return [{name: mend(value) for name, value in row.items()} for row in rows]
 

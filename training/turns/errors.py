@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.arrays import unnest
+from edos_dataset.arrays import Floats, Ints, unnest
 from edos_dataset.metrics.classification import wilson
-from training.turns.seams import Floats, Ints, Seams, read_labelled, score_with
+from training.turns.seams import Seams, read_labelled, score_with
 
 CLASSES = ("model", "label", "ambiguous")
 """What an error is: the model's fault; a wrong label, by alignment or source; a seam that a careful reader could not

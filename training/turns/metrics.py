@@ -9,14 +9,12 @@ returned is plain data that JSON can hold; None stands for what has no value.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
+from edos_dataset.arrays import Bools, Floats
 from edos_dataset.metrics import classification as metrics
-from training.turns.seams import Bools, Floats, Seams
-
-GRID = np.linspace(0, 1, 1001, dtype=np.float32)  # thresholds that are tried
-CURVE_POINTS = 50
+from training.turns.points import GRID, accuracy_of, best_point, f1_of, outcomes_of, points_at, rounded, thinned
+from training.turns.seams import Seams
 
 
 def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 0) -> dict[str, Any]:
@@ -40,21 +38,21 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
     """
     known = seams.known()
     same, scored = seams.same[known] == 1, _checked(seams, score)[known]
-    at = _points(same, scored, np.array([threshold], np.float32))[0]
-    curve, bins = _points(same, scored, GRID), reliability(same, scored)
-    draws = metrics.resampled(_outcomes(same, scored >= np.float32(threshold)), seams.group[known], seed=seed)
+    at = points_at(same, scored, np.array([threshold], np.float32))[0]
+    curve, bins = points_at(same, scored, GRID), reliability(same, scored)
+    draws = metrics.resampled(outcomes_of(same, scored >= np.float32(threshold)), seams.group[known], seed=seed)
     return {
         "seams": len(same),
         "documents": len(np.unique(seams.group[known])),
         **at,
-        "accuracy_interval": metrics.interval(_accuracy(draws)),
-        "f1_interval": metrics.interval(_f1(draws)),
+        "accuracy_interval": metrics.interval(accuracy_of(draws)),
+        "f1_interval": metrics.interval(f1_of(draws)),
         **_ranking(same, scored),
         "ece": calibration_error(bins),
         "reliability": bins,
-        "curve": _thin(curve),
-        "best_f1": _best(curve, "f1"),
-        "best_accuracy": _best(curve, "accuracy"),
+        "curve": thinned(curve),
+        "best_f1": best_point(curve, "f1"),
+        "best_accuracy": best_point(curve, "accuracy"),
         "turns": turn_shares(seams, score, sorted({threshold, *(step / 10 for step in range(1, 10))})),
         "baselines": baselines(same),
     }
@@ -63,9 +61,9 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
 def baselines(same: Bools) -> dict[str, dict[str, float | None]]:
     """Return what the more frequent class and a new turn at every sentence would score on the labels `same` [n]."""
     always = {"new_turn_everywhere": np.zeros(len(same), bool), "majority_class": np.full(len(same), same.mean() > 0.5)}
-    found = {name: _outcomes(same, predicted).sum(axis=0) for name, predicted in always.items()}
+    found = {name: outcomes_of(same, predicted).sum(axis=0) for name, predicted in always.items()}
     return {
-        name: {"accuracy": _number(_accuracy(counts)), "f1": _number(_f1(counts))} for name, counts in found.items()
+        name: {"accuracy": rounded(accuracy_of(counts)), "f1": rounded(f1_of(counts))} for name, counts in found.items()
     }
 
 
@@ -95,15 +93,15 @@ def compare(
         _checked(seams, score)[known] >= np.float32(limit)
         for score, limit in zip((first, second), thresholds, strict=True)
     ]
-    outcomes = [_outcomes(same, each) for each in predicted]
+    outcomes = [outcomes_of(same, each) for each in predicted]
     draws = [metrics.resampled(each, seams.group[known], seed=seed) for each in outcomes]
     totals = [each.sum(axis=0) for each in outcomes]
     right = [each == same for each in predicted]
     return {
-        "accuracy_difference": _number(_accuracy(totals[0]) - _accuracy(totals[1])),
-        "accuracy_interval": metrics.interval(_accuracy(draws[0]) - _accuracy(draws[1])),
-        "f1_difference": _number(_f1(totals[0]) - _f1(totals[1])),
-        "f1_interval": metrics.interval(_f1(draws[0]) - _f1(draws[1])),
+        "accuracy_difference": rounded(accuracy_of(totals[0]) - accuracy_of(totals[1])),
+        "accuracy_interval": metrics.interval(accuracy_of(draws[0]) - accuracy_of(draws[1])),
+        "f1_difference": rounded(f1_of(totals[0]) - f1_of(totals[1])),
+        "f1_interval": metrics.interval(f1_of(draws[0]) - f1_of(draws[1])),
         "only_first_right": int((right[0] & ~right[1]).sum()),
         "only_second_right": int((right[1] & ~right[0]).sum()),
     }
@@ -124,7 +122,7 @@ def ablation_row(
         seed: of the drawing of documents.
     """
     known = seams.known()
-    point = _points(seams.same[known] == 1, _checked(seams, score)[known], np.array([threshold], np.float32))[0]
+    point = points_at(seams.same[known] == 1, _checked(seams, score)[known], np.array([threshold], np.float32))[0]
     return {
         "features": features,
         "accuracy": point["accuracy"],
@@ -144,7 +142,7 @@ def by_confidence(
         inside = seams.known() & (band == number)
         if inside.any():
             rows.append(
-                {"from": low, "to": high, "seams": int(inside.sum()), "accuracy": _number(right[inside].mean())}
+                {"from": low, "to": high, "seams": int(inside.sum()), "accuracy": rounded(right[inside].mean())}
             )
     return rows
 
@@ -178,7 +176,7 @@ def turn_shares(seams: Seams, score: Floats, thresholds: list[float]) -> list[di
             "cut_runs": cut / max(len(np.unique(run)), 1),
             "sentences_per_turn": len(begins) / counts,
         }
-        rows.append({"threshold": threshold, **{name: _number(value) for name, value in shares.items()}})
+        rows.append({"threshold": threshold, **{name: rounded(value) for name, value in shares.items()}})
     return rows
 
 
@@ -191,8 +189,8 @@ def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
         {
             "from": number / metrics.BINS,
             "seams": int(sizes[number]),
-            "score": _number(scores[number] / sizes[number]),
-            "same": _number(sames[number] / sizes[number]),
+            "score": rounded(scores[number] / sizes[number]),
+            "same": rounded(sames[number] / sizes[number]),
         }
         for number in np.flatnonzero(sizes).tolist()
     ]
@@ -232,68 +230,10 @@ def _ranking(same: Bools, score: Floats) -> dict[str, float | None]:
     """Measure what needs no threshold; without both classes only the errors of probabilities have a value."""
     both = bool(same.any() and not same.all())
     return {
-        "roc_auc": _number(roc_auc_score(same, score)) if both else None,
-        "average_precision": _number(average_precision_score(~same, 1 - score)) if both else None,
-        "log_loss": _number(log_loss(same, score.astype(np.float64), labels=[False, True])),
-        "brier": _number(brier_score_loss(same, score, pos_label=True))
+        "roc_auc": rounded(roc_auc_score(same, score)) if both else None,
+        "average_precision": rounded(average_precision_score(~same, 1 - score)) if both else None,
+        "log_loss": rounded(log_loss(same, score.astype(np.float64), labels=[False, True])),
+        "brier": rounded(brier_score_loss(same, score, pos_label=True))
         if both
-        else _number(np.mean((score - same) ** 2)),
+        else rounded(np.mean((score - same) ** 2)),
     }
-
-
-def _outcomes(same: Bools, predicted: Bools) -> npt.NDArray[np.float64]:
-    """Return [n, 4]: whether each seam is a new turn that was found, a false one, a missed one, or rightly none."""
-    return np.stack([~same & ~predicted, same & ~predicted, ~same & predicted, same & predicted], axis=-1).astype(
-        np.float64
-    )
-
-
-def _accuracy(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    with np.errstate(invalid="ignore"):
-        return np.asarray((counts[..., 0] + counts[..., 3]) / counts.sum(axis=-1))
-
-
-def _f1(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(2 * counts[..., 0] / (2 * counts[..., 0] + counts[..., 1] + counts[..., 2]))
-
-
-def _points(same: Bools, score: Floats, thresholds: Floats) -> list[dict[str, float | None]]:
-    """Return accuracy, precision, recall and F1 at each threshold."""
-    found = np.searchsorted(np.sort(score[~same]), thresholds)
-    false = np.searchsorted(np.sort(score[same]), thresholds)
-    counts = np.stack([found, false, (~same).sum() - found, same.sum() - false], axis=-1).astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        columns = {
-            "accuracy": _accuracy(counts),
-            "precision": found / (found + false),
-            "recall": found / (~same).sum(),
-            "f1": _f1(counts),
-        }
-    return [
-        {"threshold": round(float(limit), 4), **{name: _number(column[row]) for name, column in columns.items()}}
-        for row, limit in enumerate(thresholds)
-    ]
-
-
-def _best(points: list[dict[str, float | None]], name: str) -> dict[str, float | None]:
-    """Return the point of the highest value; the middle one of equals, farthest from where it would change."""
-    values = np.array([point[name] if point[name] is not None else -1.0 for point in points])
-    equal = np.flatnonzero(values == values.max())
-    return points[equal[len(equal) // 2]]
-
-
-def _thin(points: list[dict[str, float | None]]) -> list[dict[str, float | None]]:
-    """Return at most 50 points that lie evenly along the recall."""
-    defined = [point for point in points if point["precision"] is not None and point["recall"] is not None]
-    recall = np.array([point["recall"] for point in defined])
-    chosen = (
-        np.unique(np.minimum(np.searchsorted(recall, np.linspace(0, 1, CURVE_POINTS)), len(recall) - 1))
-        if len(recall)
-        else []
-    )
-    return [defined[row] for row in chosen]
-
-
-def _number(value: Any) -> float | None:  # noqa: ANN401  numpy's scalars and zero-dimensional arrays of all kinds
-    return None if np.isnan(value) else round(float(value), 4)

@@ -59,7 +59,7 @@ def _save(path: Path, picture: Any, data: Any) -> Path:  # noqa: ANN401  each pi
     return path
 
 
-def _style(number: int) -> dict[str, str]:
+def _style(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
 
 
@@ -138,7 +138,9 @@ def _learning(axes: "Axes", rows: Sequence[Row]) -> None:
 
 
 def _ablation(axes: "Axes", rows: Sequence[Row]) -> None:
-    axes.figure.set_size_inches(6.4, 1.4 + 0.32 * len(rows))
+    figure = axes.get_figure(root=True)
+    assert figure is not None, "axes are made by a figure"
+    figure.set_size_inches(6.4, 1.4 + 0.32 * len(rows))
     places = range(len(rows))
     changes = [100 * row["accuracy_difference"] for row in rows]
     axes.barh(places, changes, color=COLOURS[5], height=0.7)

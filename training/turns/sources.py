@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.arrays import flags, unnest
+from edos_dataset.arrays import Bools, flags, unnest
 from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.schema import DETAIL
 from edos_dataset.segmentation.alignment import align, find_scripts, seam_labels
@@ -22,7 +22,8 @@ from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.scripts import Speech, read_script
 from edos_dataset.sources.speakers import Cue, read_cues, unify_names
 from training.turns.blocks import doubt_halves, join_even_splits, undash
-from training.turns.labels import LABELLED, Script, Trust, add_labels, label_scripts, split_lines
+from training.turns.labels import LABELLED, Trust, add_labels, label_scripts
+from training.turns.scripts import Script, split_lines
 
 LEAST_ALIGNED = 0.5
 """Mean confidence of the alignment below which a document and its script are of different cuts."""
@@ -182,7 +183,7 @@ def inner_dashes(flat: pa.StructArray, offsets: npt.NDArray[np.int64]) -> npt.ND
 
 def _goes_on_in_block(flat: pa.StructArray, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     first, last = (flat.field(name).to_numpy() for name in ("first_block", "last_block"))
-    inside = first == np.r_[-1, last[:-1]]
+    inside: Bools = first == np.r_[-1, last[:-1]]
     inside[offsets[:-1][np.diff(offsets) > 0]] = False
     return inside
 

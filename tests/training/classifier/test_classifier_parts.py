@@ -375,12 +375,16 @@ def test_a_file_without_a_needed_column_is_named(sources, tmp_path):
     )
     with pytest.raises(
         ValueError,
-        match=(
-            r"afraid\.csv: needs the columns Dialog_ID, Actor, Text, Label; Label is not among its Dialog_ID, Type, "
-            r"Actor, Text"
-        ),
+        match=r"afraid\.csv has no column 'Label': expected Dialog_ID, Type, Actor, Text, Label, found Dialog_ID, Type, ",
     ):
         training.classifier.data.load_data(leaky(folder, annotated=1.0), folder, sources[0] / "cache")
+
+
+def test_a_crowd_file_that_does_not_say_what_is_agreed_is_named(tmp_path):
+    (tmp_path / CROWD).parent.mkdir()
+    (tmp_path / CROWD).write_text("DialogID,Dialog,Worker 1 answer\n1,- Oh !,Afraid\n")
+    with pytest.raises(ValueError, match=r"labels\.csv has no column 'Agreed emotion"):
+        training.examples.read_crowd(tmp_path)
 
 
 def test_frequent_turns_of_weight_zero_are_left_out(sources):
