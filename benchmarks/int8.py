@@ -29,11 +29,12 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-from benchmarks.encoding import describe_machine
 from benchmarks.label import read_dialogues
+from benchmarks.machine import describe_machine
 from edos_dataset.labeling.models.encoder import CPU_TOKENS, limit_threads, token_batches
 from edos_dataset.labeling.models.inference import TransformerLabeler, pad
 from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.runs.shards import write_text
 
 INPUTS = ("input_ids", "attention_mask", "token_weights")
 DYNAMIC: dict[str, dict[str, Any]] = {
@@ -96,8 +97,8 @@ def quantised(path: Path) -> dict[str, Path]:
             **settings,
         )
     forms["int8_in_blocks"] = path.with_name("blocks.onnx")
-    quantiser = MatMulNBitsQuantizer(onnx.load(path), bits=8, block_size=32, is_symmetric=True, accuracy_level=4)  # type: ignore[no-untyped-call]
-    quantiser.process()  # type: ignore[no-untyped-call]
+    quantiser = MatMulNBitsQuantizer(onnx.load(path), bits=8, block_size=32, is_symmetric=True, accuracy_level=4)
+    quantiser.process()
     quantiser.model.save_model_to_file(forms["int8_in_blocks"], False)
     return forms
 
@@ -175,7 +176,7 @@ def main() -> None:
         "versions": {name: version(name) for name in ("torch", "onnx", "onnxruntime")},
         "models": results,
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

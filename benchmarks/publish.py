@@ -39,7 +39,7 @@ SHARES = (0.4, 0.37, 0.23)
 HUB = """
 import sys, time
 from pathlib import Path
-from hub.server import LocalHub
+from local_hub.server import LocalHub
 with LocalHub(Path(sys.argv[2]) / "objects") as hub:
     print(hub.url, flush=True)
     sys.stdin.read()
@@ -151,18 +151,9 @@ def measured(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryFile("w+") as printed:
         process = subprocess.Popen(command, env=environment, stdout=printed, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            with suppress(
-                OSError, ProcessLookupError
-            ):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
-                peak = max(
-                    [
-                        peak,
-                        *(
-                            int(kib)
-                            for kib in re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-                        ),
-                    ]
-                )
+            with suppress(OSError):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
+                status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+                peak = max([peak, *map(int, re.findall(r"VmHWM:\s+(\d+)", status))])
             time.sleep(0.01)
         seconds, after = time.perf_counter() - began, os.times()
         printed.seek(0)
@@ -182,7 +173,7 @@ def main() -> None:
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="publish-"))
     server = subprocess.Popen(
-        [sys.executable, "-c", HUB, str(ROOT / "tests"), str(work)],
+        [sys.executable, "-c", HUB, str(ROOT / "tests" / "support"), str(work)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

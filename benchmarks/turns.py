@@ -29,10 +29,12 @@ import pyarrow.parquet as pq
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
-from benchmarks.encoding import describe_machine
+from benchmarks.machine import describe_machine
+from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.features import Seams, read_seams
 from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns, load_scorer
+from edos_dataset.segmentation.turns.svm import SvmScorer
 
 Row = tuple[list[str], int, list[str], list[str]]
 
@@ -106,6 +108,7 @@ def entry(pairs: int, times: list[float]) -> dict[str, Any]:
 def compare(table: pa.Table, few: int, repeats: int) -> dict[str, Any]:
     """Time the shipped scorers on the whole table, and both baselines on its first seams."""
     svm = load_scorer("svm")
+    assert isinstance(svm, SvmScorer), "the scorer of this name"
     seams = read_seams(read(table, "en"), svm.settings)
     chosen = np.flatnonzero(~seams.first)
     results = {}
@@ -155,7 +158,7 @@ def main() -> None:
         "default_cold": cold,
         **compare(table, arguments.few, arguments.repeats),
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

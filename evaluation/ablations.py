@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import yaml
 
+from edos_dataset.runs.shards import write_text
+
 TRAINING = Path(__file__).parents[1] / "training"
 VARIANTS: dict[str, dict[str, Any]] = {
     "as in the recipe": {},
@@ -63,7 +65,7 @@ def main() -> None:
         if (folder_of(name, arguments.work) / "metrics.json").is_file()
     }
     results = compare(finished)
-    arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(results, indent=2) + "\n")
     for name, row in results.items():
         sys.stdout.write(f"{name:36} {row['accuracy']:7.2%} {row['macro_f1']:7.2%} {row.get('difference', '')}\n")
 

@@ -95,7 +95,7 @@ def main() -> None:
         "date": date.today().isoformat(),
         **compare(dialogues, needed),
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     for step in report["steps"]:
         sys.stdout.write(
             f"step {step['step']}, {step['method']}: {step['same']:,} of {step['labels']:,} labels are the authors' "

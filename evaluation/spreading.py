@@ -29,6 +29,7 @@ from edos_dataset.augmentation.spreading import Conflict, SpreadingRules, agreem
 from edos_dataset.crowd.seed import read_seed
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.metrics.classification import wilson
+from edos_dataset.runs.shards import write_text
 
 THRESHOLDS = (0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
 
@@ -59,7 +60,7 @@ def main() -> None:
         "seeds": len(train),
         "candidates": len(pool),
     }
-    arguments.out.write_text(json.dumps({**facts, "thresholds": rows}, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps({**facts, "thresholds": rows}, indent=1) + "\n")
     show(rows)
 
 

@@ -14,7 +14,7 @@ from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import digest
 
 
-class EdosRun(datasets.ArrowBasedBuilder):
+class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """The rows of one of the folder's configs, by split, as they are.
 
     Args:

@@ -22,7 +22,7 @@ from edos_dataset.sources.inventory import find_films
 _BAD = 0.2  # of the files, from which on a user should know
 
 
-class OpenSubtitlesConfig(datasets.BuilderConfig):
+class OpenSubtitlesConfig(datasets.BuilderConfig):  # type: ignore[misc]
     """A config of this package.
 
     Args:
@@ -36,7 +36,7 @@ class OpenSubtitlesConfig(datasets.BuilderConfig):
         self.language, self.limit = language, limit
 
 
-class OpenSubtitles(datasets.ArrowBasedBuilder):
+class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """The rows of the config, by split, as `edos curate` writes them with its built-in recipe.
 
     The run lies in the cache of `datasets` as `edos_runs/KEY`, where KEY depends on the stages' code, their parameters

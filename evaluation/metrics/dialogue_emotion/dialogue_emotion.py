@@ -24,7 +24,7 @@ Returns:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _ARGUMENTS)
-class DialogueEmotion(evaluate.Metric):
+class DialogueEmotion(evaluate.Metric):  # type: ignore[misc]
     """Classification scores."""
 
     def _info(self) -> evaluate.MetricInfo:

@@ -12,10 +12,10 @@ import pytest
 import training.classifier.batches
 import training.classifier.checkpoints
 import training.classifier.data
+import training.classifier.fit
 import training.classifier.model
 import training.classifier.recipe
 import training.examples
-import training.train_classifier
 from classifier_fixtures import CROWD, WEAK, make_backbone, write_recipe, write_weak
 from edos_dataset.labels import EMOTIONS, LABELS
 
@@ -65,7 +65,7 @@ def backbone(tmp_path_factory):
     ],
 )
 def test_the_rate_warms_up_and_decays_to_zero(update, settings, factor):
-    assert training.train_classifier.rate_factor(update, 100, recipe_of(**settings)) == pytest.approx(factor)
+    assert training.classifier.fit.rate_factor(update, 100, recipe_of(**settings)) == pytest.approx(factor)
 
 
 @pytest.mark.parametrize("budget", [1, 12, 40, 10_000])
