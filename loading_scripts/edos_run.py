@@ -30,8 +30,13 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     VERSION = datasets.Version("1.0.0")
 
     def __init__(
-        self, cache_dir: str | None = None, *, data_dir: str | Path, config_name: str | None = None, **more: Any
-    ) -> None:  # noqa: ANN401
+        self,
+        cache_dir: str | None = None,
+        *,
+        data_dir: str | Path,
+        config_name: str | None = None,
+        **more: Any,  # noqa: ANN401 - as the base class takes them
+    ) -> None:
         name, self.files = folder_files(Path(data_dir), config_name)
         content = [[split, [digest(path) for path in paths]] for split, paths in self.files.items()]
         more |= {"hash": hash_json(content), "data_dir": str(data_dir), "config_name": name}

@@ -91,7 +91,6 @@ def climb(monkeypatch, folder, tmp_path, *more):
 def test_every_rung_learns_from_the_steps_up_to_its_own_and_is_compared_with_the_seed(
     extended, learner, tmp_path, monkeypatch, capsys
 ):
-    pytest.importorskip("sentence_transformers", reason="benchmarks/encoding.py, which describes the machine")
     report = climb(monkeypatch, extended, tmp_path, "--name", "invented")
     found = report["sets"]["invented"]
     assert learner.sizes == [2, 3, 4, 5] == list(found["train"].values())
