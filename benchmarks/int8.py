@@ -31,6 +31,7 @@ from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
 from benchmarks.label import read_dialogues
 from benchmarks.machine import describe_machine
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.encoder import CPU_TOKENS, limit_threads, token_batches
 from edos_dataset.labeling.models.inference import TransformerLabeler, pad
 from edos_dataset.labeling.models.labelers import load_labeler
@@ -42,7 +43,7 @@ DYNAMIC: dict[str, dict[str, Any]] = {
     "int8_of_7_bits": {"weight_type": QuantType.QInt8, "per_channel": True, "reduce_range": True},
     "uint8": {"weight_type": QuantType.QUInt8, "per_channel": True},
 }
-Logits = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Logits = Callable[[Ints, Ints, Floats], Floats]
 
 
 class WithWeights(torch.nn.Module):
@@ -117,7 +118,7 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
     sequences = list(dict.fromkeys(labeler._sequences(dialogues)))
     lengths = np.array([len(row) for row in sequences])
 
-    def run(logits: Logits) -> tuple[float, np.ndarray]:
+    def run(logits: Logits) -> tuple[float, Floats]:
         began, rows = time.perf_counter(), []
         batches = list(token_batches(lengths.tolist(), CPU_TOKENS))
         for batch in batches:
@@ -130,7 +131,7 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
         export(labeler, Path(folder) / "model.onnx")
         runners: dict[str, Logits] = {"torch": lambda *values: model(*map(torch.from_numpy, values)).logits.numpy()}
         runners |= {name: session(path) for name, path in quantised(Path(folder) / "model.onnx").items()}
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, Floats] = {}
         seconds: dict[str, list[float]] = {name: [] for name in runners}
         for _ in range(repeats):
             for name, runner in runners.items():

@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Ints
+
 ROOT = Path(__file__).parents[1]
 SHARD = 50_000
 SENTENCES, WORDS, TURNS = 400_000, 14, (2, 3, 4)
@@ -116,7 +118,7 @@ def shard(number: int, rows: int, texts: pa.Array) -> pa.Table:
     return pa.table({field.name: pa.array(table[field.name], field.type) for field in LABELLED}, schema=LABELLED)
 
 
-def nest_numbers(values: np.ndarray) -> pa.ListArray:
+def nest_numbers(values: Ints) -> pa.ListArray:
     """Return a list of one number each."""
     return pa.ListArray.from_arrays(pa.array(np.arange(len(values) + 1), pa.int32()), pa.array(values, pa.int32()))
 

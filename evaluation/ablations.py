@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import yaml
 
 from edos_dataset.runs.shards import write_text
@@ -106,7 +107,7 @@ def compare(finished: dict[str, Path], resamples: int = 2000) -> dict[str, dict[
     """
     generator = np.random.default_rng(0)
     results: dict[str, dict[str, Any]] = {}
-    first: np.ndarray | None = None
+    first: npt.NDArray[np.float64] | None = None
     for name, folder in finished.items():
         stored, metrics = (
             np.load(folder / "predictions.npz"),

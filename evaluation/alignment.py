@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from edos_dataset.arrays import flags
+from edos_dataset.arrays import Bools, flags
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.alignment import align, seam_labels
 from evaluation.aligned_films import Film, align_show, read_cue_speeches, read_transcripts
@@ -62,7 +62,7 @@ def measure(films: Sequence[Film]) -> dict[str, Any]:
     }
 
 
-def _by_dashes(film: Film) -> tuple[np.ndarray, np.ndarray]:
+def _by_dashes(film: Film) -> tuple[Bools, Bools]:
     """Return bool [sentences] twice: that the dashes part a sentence from the one before it, and that they do not
     though both share a block.
     """

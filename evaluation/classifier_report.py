@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labels import GROUPS, LABELS
 from edos_dataset.metrics.classification import confusion, evaluate_predictions
 from edos_dataset.publishing.cards.model import calibration, label_table, results_table
@@ -41,8 +42,8 @@ class Predictions:
         known: content of a `metrics.json` that was there, or empty.
     """
 
-    logits: npt.NDArray[np.float32]
-    labels: npt.NDArray[np.int64]
+    logits: Floats
+    labels: Ints
     groups: npt.NDArray[Any] | None
     record: dict[str, Any]
     known: dict[str, Any]
@@ -137,7 +138,7 @@ def render(predictions: Predictions, metrics: dict[str, Any], captions: dict[str
     return f"# {title}: test part\n" + "".join(f"\n## {heading}\n\n{text}\n" for heading, text in sections.items())
 
 
-def confusions(counts: npt.NDArray[np.int64], most: int = MOST) -> list[str]:
+def confusions(counts: Ints, most: int = MOST) -> list[str]:
     """Return the most frequent errors of a confusion matrix as sentences, each with the way back."""
     errors = counts - np.diag(counts.diagonal())
     sentences = []
@@ -153,7 +154,7 @@ def confusions(counts: npt.NDArray[np.int64], most: int = MOST) -> list[str]:
     return sentences
 
 
-def kin(counts: npt.NDArray[np.int64]) -> str:
+def kin(counts: Ints) -> str:
     """Return how many of the errors stay within the group of the true label, in a sentence."""
     group_of = np.array(
         [next(number for number, group in enumerate(GROUPS.values()) if label in group) for label in LABELS]

@@ -24,7 +24,7 @@ import yaml
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
-from edos_dataset.arrays import unnest
+from edos_dataset.arrays import Bools, Floats, unnest
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.sources.speakers import Cue, read_cues
@@ -47,7 +47,7 @@ def read_show(data_dir: Path, show: str) -> dict[str, list[Cue]]:
     return found
 
 
-def labels_of(cues: Sequence[Cue]) -> np.ndarray:
+def labels_of(cues: Sequence[Cue]) -> Bools:
     """Say for every cue but the first whether another speaker begins, by the names as they stand."""
     return np.array([cue.speaker != before.speaker for before, cue in zip(cues[:-1], cues[1:], strict=True)], bool)
 
@@ -71,7 +71,7 @@ def plain_accuracy(learned: dict[str, list[Cue]], tested: dict[str, list[Cue]]) 
     return float(LinearSVC(C=0.01, random_state=0).fit(sides[0], labels[0]).score(sides[1], labels[1]))
 
 
-def new_at_borders(table: pa.Table, scores: np.ndarray, films: dict[str, list[Cue]]) -> tuple[np.ndarray, np.ndarray]:
+def new_at_borders(table: pa.Table, scores: Floats, films: dict[str, list[Cue]]) -> tuple[Bools, Bools]:
     """Return for the borders between cues of which both have text: the label, and whether a turn begins there by the
     scores (threshold 0.5).
     """

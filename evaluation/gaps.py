@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
@@ -48,7 +49,7 @@ def run_stages(table: pa.Table, stages: Sequence[Stage]) -> pa.Table:
     return table
 
 
-def block_gaps(table: pa.Table) -> np.ndarray:
+def block_gaps(table: pa.Table) -> npt.NDArray[np.float64]:
     """Return the seconds between each two adjacent blocks of LINES, float64; negative where blocks overlap, NaN where a
     time is missing.
     """
@@ -58,11 +59,11 @@ def block_gaps(table: pa.Table) -> np.ndarray:
     adjacent = first[1:] != last[:-1]
     inner = offsets[1:-1]
     adjacent[inner[(inner > 0) & (inner < len(lines))] - 1] = False
-    gaps: np.ndarray = (start[1:] - end[:-1])[adjacent]
+    gaps: npt.NDArray[np.float64] = (start[1:] - end[:-1])[adjacent]
     return gaps
 
 
-def describe_gaps(gaps: np.ndarray) -> dict[str, Any]:
+def describe_gaps(gaps: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Count gaps in bins of WIDTH seconds from 0 to LONGEST, and outside; give quantiles and shares of those that are
     known.
     """
@@ -105,7 +106,7 @@ def dialogue_lengths(sentences: pa.Table, cuts: Sequence[float]) -> list[dict[st
     return rows
 
 
-def read_source(source: Path) -> tuple[np.ndarray, pa.Table]:
+def read_source(source: Path) -> tuple[npt.NDArray[np.float64], pa.Table]:
     """Return the gaps between the blocks of a source, and its SENTENCES."""
     read, *others = [stage for stage in subtitles_to_dialogues()[:3] if isinstance(stage, Stage)]
     films = find_films([source], "en").films

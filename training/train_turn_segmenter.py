@@ -4,7 +4,7 @@ and write report and weights.
     python training/train_turn_segmenter.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/turns/turns.yaml \
         --cache build/turns --report evaluation/turns --out edos_dataset/segmentation/turns/weights
 
-`turn_data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of
+`turns/data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of
 every model that is measured: a training that was stopped goes on where it was. No episode is in the training and the
 test part of a split, in whatever form, and the threshold is 0.5 everywhere; but features and settings were chosen with
 an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all

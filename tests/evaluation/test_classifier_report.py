@@ -8,8 +8,6 @@ import pytest
 
 from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.metrics.classification import evaluate_predictions
-
-pytest.importorskip("matplotlib")
 from evaluation import classifier_pictures as pictures
 from evaluation import classifier_report as script
 

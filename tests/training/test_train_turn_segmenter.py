@@ -16,8 +16,6 @@ from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.svm import SvmScorer
 from labelled_films import flat, labelled
-
-pytest.importorskip("matplotlib")
 from training import train_turn_segmenter as script
 from training.turns import bench as benches
 from training.turns import labels

@@ -1,8 +1,8 @@
 """Labelled documents for the turn segmenter: all corpora by name, kept as Parquet.
 
-    python training/turn_data.py DATA_DIR CACHE [CORPUS ...]
+    python -m training.turns.data DATA_DIR CACHE [CORPUS ...]
 
-The columns are those of `turn_labels.LABELLED`.
+The columns are those of `labels.LABELLED`.
 """
 
 import argparse

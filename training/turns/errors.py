@@ -1,7 +1,7 @@
 """Errors of a scorer of turns, written out for a person to class them, and what the classes say about the labels.
 
-    python training/turn_errors.py show --scorer rules --count 100 --out errors/ labelled/frasier.parquet
-    python training/turn_errors.py count errors/errors.tsv --accuracy 0.76
+    python -m training.turns.errors show --scorer rules --count 100 --out errors/ labelled/frasier.parquet
+    python -m training.turns.errors count errors/errors.tsv --accuracy 0.76
 
 The first writes `errors.txt` to read and `errors.tsv` with an empty class beside each number; the second reads the
 classes that a person filled in.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.arrays import Floats, Ints, flags, unnest
+from edos_dataset.arrays import Bools, Floats, Ints, flags, unnest
 from edos_dataset.schema import SENTENCES
 from edos_dataset.sources.speakers import Cue
 from training.turns.blocks import is_even_split
@@ -99,7 +99,7 @@ def label_scripts(scripts: Sequence[Script], corpus: str, trust: Trust | None = 
     return add_labels(sentences, same, confidence, corpus)
 
 
-def _names_other(said: pa.StringArray, speakers: Sequence[str | None]) -> npt.NDArray[np.bool_]:
+def _names_other(said: pa.StringArray, speakers: Sequence[str | None]) -> Bools:
     names = [name and _NOT_LETTER.sub("", name).upper() for name in said.to_pylist()]
     return np.array([name is not None and name != speaker for name, speaker in zip(names, speakers, strict=True)], bool)
 
@@ -156,6 +156,6 @@ def _compare(
     return same, confidence
 
 
-def _any_between(holds: npt.NDArray[np.bool_], after: Ints, upto: Ints) -> npt.NDArray[np.bool_]:
+def _any_between(holds: Bools, after: Ints, upto: Ints) -> Bools:
     total = np.cumsum(holds)
     return total[upto] > total[after]

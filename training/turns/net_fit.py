@@ -12,6 +12,7 @@ import pyarrow as pa
 import torch
 from torch import nn
 
+from edos_dataset.arrays import Bools, Floats
 from edos_dataset.segmentation.turns.evidence import UNKNOWN, Reading, read
 from edos_dataset.segmentation.turns.net import (
     BINS,
@@ -32,13 +33,11 @@ class Example:
     """A document, its labels and their weights: [sentences]."""
 
     inputs: NetInputs
-    label: npt.NDArray[np.float32]
-    weight: npt.NDArray[np.float32]
+    label: Floats
+    weight: Floats
 
 
-def fit_net(
-    table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: NetSettings, log: bool = False
-) -> NetScorer:
+def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bool = False) -> NetScorer:
     """Learn a scorer from labelled documents.
 
     Args:

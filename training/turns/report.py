@@ -1,8 +1,8 @@
-"""Write what `turn_metrics.py` measured as JSON, as tables in Markdown, and as pictures.
+"""Write what `metrics.py` measured as JSON, as tables in Markdown, and as pictures.
 
-    python training/turn_report.py --scorer rules --out report/ labelled/*.parquet
+    python -m training.turns.report --scorer rules --out report/ labelled/*.parquet
 
-measures scorers that the package has, on documents that `turn_data.py` labelled; `train_turn_segmenter.py` calls
+measures scorers that the package has, on documents that `data.py` labelled; `train_turn_segmenter.py` calls
 `write_report` itself.
 """
 
@@ -31,9 +31,6 @@ def write_report(folder: Path, results: Results) -> list[Path]:
 
     Returns:
         The files that were written.
-
-    Raises:
-        ImportError: matplotlib is not installed; it comes with the extra `evaluation`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pictures = draw(folder, results.scorers, results.learning_curve, results.ablation)

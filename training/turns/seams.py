@@ -17,7 +17,7 @@ UNKNOWN = -1
 
 
 def read_labelled(paths: Sequence[Path]) -> pa.Table:
-    """Read documents that `turn_data.py` wrote, in the order of the paths.
+    """Read documents that `data.py` wrote, in the order of the paths.
 
     Returns:
         SENTENCES with the columns `same_turn` (list of int8), `label_confidence` (list of float32) and `corpus`, a
@@ -32,7 +32,7 @@ def read_labelled(paths: Sequence[Path]) -> pa.Table:
         missing = [name for name in LABELLED.names if name not in table.column_names]
         if missing:
             raise ValueError(
-                f"{path} has no column {missing[0]!r}: give documents with labelled seams, as training/turn_data.py "
+                f"{path} has no column {missing[0]!r}: give documents with labelled seams, as training/turns/data.py "
                 "writes them"
             )
         tables.append(table.select(LABELLED.names))

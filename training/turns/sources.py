@@ -8,11 +8,10 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.arrays import Bools, flags, unnest
+from edos_dataset.arrays import Bools, Ints, flags, unnest
 from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.schema import DETAIL
 from edos_dataset.segmentation.alignment import align, find_scripts, seam_labels
@@ -176,12 +175,12 @@ def _label_by_speeches(
     return pa.concat_tables(tables)
 
 
-def inner_dashes(flat: pa.StructArray, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def inner_dashes(flat: pa.StructArray, offsets: Ints) -> Bools:
     """Return which sentences begin with a dash in the block in which the one before ended: two people speak in it."""
     return flags(flat.field("dash")) & _goes_on_in_block(flat, offsets)
 
 
-def _goes_on_in_block(flat: pa.StructArray, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _goes_on_in_block(flat: pa.StructArray, offsets: Ints) -> Bools:
     first, last = (flat.field(name).to_numpy() for name in ("first_block", "last_block"))
     inside: Bools = first == np.r_[-1, last[:-1]]
     inside[offsets[:-1][np.diff(offsets) > 0]] = False
@@ -193,7 +192,7 @@ def read_weak(data_dir: Path) -> pa.Table:
 
     A dash inside a block, and "NAME:", begin a turn; a sentence of a block with dashes that has none goes on with that
     before. All else is unknown, so a model that sees the dashes learns nothing from these labels but that: hide them
-    from it, as `turn_blocks.undash` does.
+    from it, as `blocks.undash` does.
 
     Args:
         data_dir: holds `noisy_srt` and `opensubtitles_xml`.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from edos_dataset.arrays import unnest
+from edos_dataset.arrays import Bools, Floats, Ints, unnest
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.features import FeatureSettings, Seams, products, read_seams
 from edos_dataset.segmentation.turns.svm import SvmScorer
@@ -41,7 +41,7 @@ class FitSettings:
     seed: int = 0
 
 
-def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitSettings) -> SvmScorer:
+def fit_svm(table: pa.Table, seams_chosen: Bools, settings: FitSettings) -> SvmScorer:
     """Learn a scorer from labelled documents.
 
     Args:
@@ -71,7 +71,7 @@ def fit_svm(table: pa.Table, seams_chosen: npt.NDArray[np.bool_], settings: FitS
     return replace(scorer, slope=slope, bias=bias)
 
 
-def _held_out(table: pa.Table, every: int) -> npt.NDArray[np.bool_]:
+def _held_out(table: pa.Table, every: int) -> Bools:
     """Say which sentences are of every n-th film, all versions of it; [sentences]."""
     film = table["film"].combine_chunks().dictionary_encode().indices.to_numpy()
     return np.repeat(film % every == 0, np.diff(unnest(table, "sentences")[1]))
@@ -84,8 +84,8 @@ def _genres(table: pa.Table) -> tuple[str, ...]:
 def _descend(
     seams: Seams,
     label: npt.NDArray[np.int8],
-    weight: npt.NDArray[np.float32],
-    chosen: npt.NDArray[np.int64],
+    weight: Floats,
+    chosen: Ints,
     settings: FitSettings,
 ) -> SGDClassifier:
     learner = SGDClassifier(
@@ -106,7 +106,7 @@ def _descend(
     return learner
 
 
-def _shuffled_chunks(chosen: npt.NDArray[np.int64], generator: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+def _shuffled_chunks(chosen: Ints, generator: np.random.Generator) -> Iterator[Ints]:
     pieces = np.array_split(
         chosen, max(len(chosen) // 256, 1)
     )  # runs of neighbours are cheap to cut out; many of them mixed are a fair chunk
@@ -115,7 +115,7 @@ def _shuffled_chunks(chosen: npt.NDArray[np.int64], generator: np.random.Generat
         yield np.sort(np.concatenate([pieces[piece] for piece in order[start : start + CHUNK // 256]]))
 
 
-def feature_rows(seams: Seams, settings: FeatureSettings, rows: npt.NDArray[np.int64]) -> csr_matrix:
+def feature_rows(seams: Seams, settings: FeatureSettings, rows: Ints) -> csr_matrix:
     """Return the features of chosen seams (rising), float32 [rows, 2 ** bits]; a feature that occurs twice stands there
     twice.
     """
@@ -143,9 +143,7 @@ def _rounded(learner: SGDClassifier, features: FeatureSettings) -> SvmScorer:
     return SvmScorer(np.rint(raw / step).astype(np.int8), float(step), float(learner.intercept_[0]), features)
 
 
-def _platt(
-    sums: npt.NDArray[np.int64], label: npt.NDArray[np.int8], weight: npt.NDArray[np.float32]
-) -> tuple[float, float]:
+def _platt(sums: Ints, label: npt.NDArray[np.int8], weight: Floats) -> tuple[float, float]:
     """Return slope and bias of the logistic curve through the held-out margins (Platt, 1999)."""
     scale = float(np.abs(sums).mean()) or 1.0
     curve = LogisticRegression(C=1e6).fit(sums[:, None] / scale, label, sample_weight=weight)

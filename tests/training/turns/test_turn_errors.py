@@ -86,7 +86,7 @@ def test_an_error_is_shown_with_what_surrounds_it_in_its_document(documents):
 def test_errors_go_out_and_their_classes_come_back(documents, tmp_path, monkeypatch, capsys):
     out = tmp_path / "errors"
     arguments = [
-        "turn_errors.py",
+        "errors.py",
         "show",
         "--scorer",
         "rules",
@@ -110,7 +110,7 @@ def test_errors_go_out_and_their_classes_come_back(documents, tmp_path, monkeypa
         errors.main()
     sheet.write_text('index\tclass\tnote\n1\tlabel\tsays "no\n2\t\t\n3\tmodel\t\n')
     assert errors.read_classes(sheet) == {1: "label", 3: "model"}
-    monkeypatch.setattr(sys, "argv", ["turn_errors.py", "count", str(sheet), "--accuracy", "0.8"])
+    monkeypatch.setattr(sys, "argv", ["errors.py", "count", str(sheet), "--accuracy", "0.8"])
     errors.main()
     assert '"errors": 2' in capsys.readouterr().out
     sheet.write_text("index\tclass\tnote\n1\tlabel\t\n2\tscript\t\n")

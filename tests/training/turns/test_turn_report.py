@@ -8,8 +8,6 @@ import pytest
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, SENTENCES
-
-pytest.importorskip("matplotlib")
 from training.turns import metrics, report
 from training.turns import seams as seams_module
 
@@ -104,7 +102,7 @@ def test_tables_are_well_formed():
 
 def test_scorers_of_the_package_are_measured_on_every_corpus(documents, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        sys, "argv", ["turn_report.py", "--scorer", "rules", "--out", str(tmp_path / "out"), *map(str, documents)]
+        sys, "argv", ["report.py", "--scorer", "rules", "--out", str(tmp_path / "out"), *map(str, documents)]
     )
     report.main()
     found = json.loads((tmp_path / "out" / "report.json").read_text())
