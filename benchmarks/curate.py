@@ -75,6 +75,7 @@ def run(folder: Path, workers: int) -> tuple[float, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
         manifest = curate(find_films([folder], "en"), Path(out) / "edos", subtitles_to_dialogues(), workers=workers)
+        assert manifest is not None, "a run without a launcher has one process, which leads"
         return time.perf_counter() - began, manifest
 
 

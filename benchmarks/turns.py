@@ -5,9 +5,9 @@ LinearSVC on the SVM's features.
 
 The sentences come from Parquet files as `training/turns/data.py` writes them. Ours is all the work from the table to
 the scores, "cold" the first pass of the process, with the loading of the lemmatiser's dictionary and every word seen
-for the first time. The baselines get tokens, lemmas and bins for nothing and are timed from there on: names of features,
-hashing, decision. They run on the first --few seams, since they are slow; once with all products, once without
-("plain"). Writes benchmarks/turns.json.
+for the first time. The baselines get tokens, lemmas and bins for nothing and are timed from there on: names of
+features, hashing, decision. They run on the first --few seams, since they are slow; once with all products, once
+without ("plain"). Writes benchmarks/turns.json.
 """
 
 import argparse

@@ -28,14 +28,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.commands.curate import SHARD_SENTENCES, subtitles_to_dialogues
+from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films, subtitles_to_dialogues
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.pipeline import Stage, count_units
 from edos_dataset.runs.recipes import override
-from edos_dataset.runs.run import pack
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from edos_dataset.sources.inventory import estimate_sentences, find_films
+from edos_dataset.sources.inventory import find_films
 from evaluation.gaps_pictures import CUT, CUTS, LONGEST, WIDTH, draw_blocks, draw_cuts, draw_lengths, save_picture
 from evaluation.scene_breaks import judge_thresholds, silences_of_films
 
@@ -111,8 +110,8 @@ def read_source(source: Path) -> tuple[npt.NDArray[np.float64], pa.Table]:
     read, *others = [stage for stage in subtitles_to_dialogues()[:3] if isinstance(stage, Stage)]
     films = find_films([source], "en").films
     gaps, sentences = [], []
-    for shard in pack(films, estimate_sentences(films), SHARD_SENTENCES):
-        lines = run_stages(shard, [read])
+    for shard in cut_films(films, SHARD_SENTENCES):
+        lines = run_stages(shard.rows, [read])
         gaps.append(block_gaps(lines))
         sentences.append(run_stages(lines, others))
     return np.concatenate(gaps), pa.concat_tables(sentences)

@@ -11,10 +11,10 @@ import datasets
 import pyarrow as pa
 
 from edos_dataset.commands.curate import curate, subtitles_to_dialogues, subtitles_to_edos
-from edos_dataset.runs.manifest import bad_share
 from edos_dataset.releases.load import data_folder, folder_features, folder_files, folder_tables
-from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.manifest import bad_share
+from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.recipes import override
 from edos_dataset.schema import CONFIGS
 from edos_dataset.sources.inventory import find_films
@@ -101,6 +101,7 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         settings = {"workers": self.workers, "limit": self.config.limit, "language": self.config.language}
         manifest = curate(self.inventory, self.run, self.pipeline, **settings)
+        assert manifest is not None, "a run without a launcher has one process, which leads"
         if not manifest["configs"][self.config.name]["dialogues"]:
             raise ValueError(
                 f"no dialogue came out of {self.config.data_dir}: `edos inspect {self.run}` shows where they were "

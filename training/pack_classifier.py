@@ -61,8 +61,7 @@ def main() -> None:
     }
     record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
     record["packing"] = packing
-    write_text(arguments.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "
-")
+    write_text(arguments.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     sys.stdout.write(f"{packing}\n")
 
 
