@@ -40,6 +40,7 @@ SHARES = (0.4, 0.37, 0.23)
 
 HUB = """
 import sys, time
+sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from local_hub.server import LocalHub
 with LocalHub(Path(sys.argv[2]) / "objects") as hub:
