@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Ints
+from edos_dataset.runs.shards import write_text
 
 ROOT = Path(__file__).parents[1]
 SHARD = 50_000
@@ -198,7 +199,7 @@ def main() -> None:
         server.wait()
         shutil.rmtree(work, ignore_errors=True)
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
-    arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.json, json.dumps(result, indent=1) + "\n")
 
 
 def compare(work: Path, environment: dict[str, str], dialogues: int, more: int) -> dict[str, Any]:

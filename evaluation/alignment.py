@@ -168,10 +168,8 @@ def main() -> None:
     result["long_film"] = time_long_film(frasier)
     write_text(arguments.out, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     if arguments.sample:
-        arguments.sample.write_text(
-            sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most) + "\n",
-            encoding="utf-8",
-        )
+        seams = sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most)
+        write_text(arguments.sample, seams + "\n")
     print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
 
 

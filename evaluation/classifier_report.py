@@ -10,7 +10,6 @@ of kin are `GROUPS` of edos_dataset/labels.py.
 
 import argparse
 import json
-import os
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labels import GROUPS, LABELS
 from edos_dataset.metrics.classification import confusion, evaluate_predictions
 from edos_dataset.publishing.cards.model import calibration, label_table, results_table
+from edos_dataset.runs.shards import replacing
 from evaluation.classifier_pictures import draw
 
 MOST = 12
@@ -113,9 +113,8 @@ def write_report(predictions: Predictions, folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def render(predictions: Predictions, metrics: dict[str, Any], captions: dict[str, str]) -> str:

@@ -25,6 +25,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
 from edos_dataset.arrays import Bools, Floats, unnest
+from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.sources.speakers import Cue, read_cues
@@ -134,7 +135,7 @@ def main() -> None:
         "date": date.today().isoformat(),
         "shows": {show: measure_show(bench, films, show, recipe["test_corpora"]) for show in SHOWS},
     }
-    Path(__file__).with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(Path(__file__).with_suffix(".json"), json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 import yaml
 
 from edos_dataset.arrays import Bools, Floats
+from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.rules import RuleScorer
@@ -159,7 +160,7 @@ def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any]
         report(f"{learner}: written to {args.out / learner}")
     if set(LEARNERS) <= set(bench.learners):
         record = {"name": "turns-blend", "metrics": _metrics(results, "blend"), **common}
-        (args.out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_text(args.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def _metrics(results: Mapping[str, Results], scorer: str) -> dict[str, Any]:

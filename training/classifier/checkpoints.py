@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from torch.nn.modules.utils import consume_prefix_in_state_dict_if_present
+
+from edos_dataset.runs.shards import replacing, write_text
 
 PROGRESS = "progress.json"
 BEST = "best.pt"
@@ -58,8 +59,8 @@ class Progress:
     def keep_best(self, model: torch.nn.Module, folder: Path) -> None:
         """Write the model's trained weights."""
         weights = {name: parameter.detach() for name, parameter in model.named_parameters() if parameter.requires_grad}
-        torch.save(weights, folder / f"{BEST}.tmp")
-        os.replace(folder / f"{BEST}.tmp", folder / BEST)
+        with replacing(folder / BEST) as temporary:
+            torch.save(weights, temporary)
 
     def load_best(self, model: torch.nn.Module, folder: Path) -> None:
         """Give the model the weights that `keep_best` wrote."""
@@ -73,8 +74,7 @@ class Progress:
         accelerator.save_state(str(target), safe_serialization=False)
         accelerator.wait_for_everyone()
         if accelerator.is_main_process:
-            (target / f"{PROGRESS}.tmp").write_text(json.dumps(asdict(self)), encoding="utf-8")
-            os.replace(target / f"{PROGRESS}.tmp", target / PROGRESS)
+            write_text(target / PROGRESS, json.dumps(asdict(self)))
             for other in set(folder.glob("checkpoint-*")) - {target}:
                 shutil.rmtree(other)
         accelerator.wait_for_everyone()

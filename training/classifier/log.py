@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from accelerate import Accelerator
 
+from edos_dataset.runs.shards import write_text
+
 
 class Log:
     """`log.jsonl` in the model's folder, a line for every update and evaluation; TensorBoard's files beside it; and now
@@ -18,7 +20,7 @@ class Log:
         if accelerator.is_main_process:
             lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
             kept = [line for line in lines if line.endswith("}") and json.loads(line)["update"] <= update]
-            self.path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            write_text(self.path, "".join(f"{line}\n" for line in kept))
         accelerator.init_trackers("tensorboard")
 
     def update(self, update: int, updates: int, loss: float, rate: float, seconds: float) -> None:

@@ -8,6 +8,7 @@ The columns are those of `labels.LABELLED`.
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -55,19 +56,20 @@ def load_corpora(data_dir: Path, names: Sequence[str], cache: Path) -> pa.Table:
     """
     if unknown := [name for name in names if name not in CORPORA]:
         raise ValueError(f"no corpus is named {unknown[0]!r}; there is {', '.join(CORPORA)}")
-    tables = []
-    for name in names:
-        path = cache / f"{name}.parquet"
-        if not path.is_file():
-            table = CORPORA[name](data_dir)
-            if not table.num_rows:
-                raise ValueError(
-                    f"no document of the corpus {name!r} in {data_dir}: give the folder that holds the real data"
-                )
-            with replacing(path) as temporary:
-                pq.write_table(table, temporary, compression="zstd")
-        tables.append(pq.read_table(path).cast(LABELLED))
+    tables = [_load_corpus(data_dir, name, cache / f"{name}.parquet") for name in names]
     return pa.concat_tables(tables) if tables else LABELLED.empty_table()
+
+
+def _load_corpus(data_dir: Path, name: str, path: Path) -> pa.Table:
+    """Return a corpus from its file; where there is none, or it is torn or has other columns, make it."""
+    with suppress(FileNotFoundError, ValueError):
+        return pq.read_table(path).cast(LABELLED)
+    table = CORPORA[name](data_dir)
+    if not table.num_rows:
+        raise ValueError(f"no document of the corpus {name!r} in {data_dir}: give the folder that holds the real data")
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+    return table.cast(LABELLED)
 
 
 def episode_key(corpus: str, film: str) -> str:

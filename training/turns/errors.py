@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from edos_dataset.arrays import Floats, Ints, unnest
 from edos_dataset.metrics.classification import wilson
+from edos_dataset.runs.shards import write_text
 from training.turns.seams import Seams, read_labelled, score_with
 
 CLASSES = ("model", "label", "ambiguous")
@@ -114,11 +115,9 @@ def write_errors(folder: Path, table: pa.Table, seams: Seams, score: Floats, pos
         f"#{number}  {describe(table, seams, score, int(position))}\n"
         for number, position in enumerate(positions, start=1)
     ]
-    (folder / "errors.txt").write_text("\n".join([LEGEND, *texts]), encoding="utf-8")
-    sheet.write_text(
-        "\t".join(COLUMNS) + "\n" + "".join(f"{number}\t\t\n" for number in range(1, len(positions) + 1)),
-        encoding="utf-8",
-    )
+    write_text(folder / "errors.txt", "\n".join([LEGEND, *texts]))
+    rows = "".join(f"{number}\t\t\n" for number in range(1, len(positions) + 1))
+    write_text(sheet, "\t".join(COLUMNS) + "\n" + rows)
 
 
 def read_classes(path: Path) -> dict[int, str]:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats
+from edos_dataset.runs.shards import write_text
 from training.turns.metrics import by_confidence, compare, measure
 from training.turns.pictures import draw
 from training.turns.seams import Seams, read_labelled, score_with
@@ -35,10 +36,8 @@ def write_report(folder: Path, results: Results) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     pictures = draw(folder, results.scorers, results.learning_curve, results.ablation)
     record, text = folder / "report.json", folder / "report.md"
-    record.write_text(
-        json.dumps(asdict(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
-    text.write_text(render(results, {path.name: caption for path, caption in pictures.items()}), encoding="utf-8")
+    write_text(record, json.dumps(asdict(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(text, render(results, {path.name: caption for path, caption in pictures.items()}))
     return [record, text, *pictures]
 
 
