@@ -131,13 +131,13 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
         export(labeler, Path(folder) / "model.onnx")
         runners: dict[str, Logits] = {"torch": lambda *values: model(*map(torch.from_numpy, values)).logits.numpy()}
         runners |= {name: session(path) for name, path in quantised(Path(folder) / "model.onnx").items()}
-        found: dict[str, Floats] = {}
+        outputs: dict[str, Floats] = {}
         seconds: dict[str, list[float]] = {name: [] for name in runners}
         for _ in range(repeats):
             for name, runner in runners.items():
-                taken, found[name] = run(runner)
+                taken, outputs[name] = run(runner)
                 seconds[name].append(taken)
-    reference = found["torch"]
+    reference = outputs["torch"]
     return {
         "sequences": len(sequences),
         "tokens": int(lengths.sum()),
@@ -148,7 +148,7 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
                 "labels_equal": round(float((logits.argmax(axis=1) == reference.argmax(axis=1)).mean()), 4),
                 "largest_change_of_a_logit": round(float(np.abs(logits - reference).max()), 4),
             }
-            for name, logits in found.items()
+            for name, logits in outputs.items()
         },
     }
 

@@ -118,15 +118,15 @@ def race_dialogues(
         }
         model.predict_proba(dialogues[:2])
         pipe(seen[:2])
-        found = race(runners, len(seen), repeats)
-    speed = found["turns_per_second"]
-    found["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
-    found["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
+        result = race(runners, len(seen), repeats)
+    speed = result["turns_per_second"]
+    result["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
+    result["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
     if device != "cpu":
-        found["share_of_matmul_floor"] = round(
-            matmul_floor(model, dialogues) / statistics.median(found["seconds"]["edos_label"]), 3
+        result["share_of_matmul_floor"] = round(
+            matmul_floor(model, dialogues) / statistics.median(result["seconds"]["edos_label"]), 3
         )
-    return found
+    return result
 
 
 def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, repeats: int) -> dict[str, Any]:
@@ -138,9 +138,9 @@ def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, 
         "weak_labeler": lambda: model.predict_proba([[text] for text in texts]),
     }
     model.predict_proba([texts[:64]])
-    found = race(runners, len(texts), repeats)
-    speed = found["turns_per_second"]
-    return {**found, "ratio": round(speed["weak_labeler"] / speed["sentence_transformers"], 2)}
+    result = race(runners, len(texts), repeats)
+    speed = result["turns_per_second"]
+    return {**result, "ratio": round(speed["weak_labeler"] / speed["sentence_transformers"], 2)}
 
 
 def matmul_floor(model: TransformerLabeler, dialogues: Sequence[list[str]]) -> float:

@@ -90,14 +90,14 @@ def tiles(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[
     dim = seeds.shape[1]
     nearest(seeds[:8], pool[:8], arguments.threshold, arguments.top_k)  # what is loaded and made once
     before = gemm_rate(dim)
-    matches, found = measured(lambda: nearest(seeds, pool, arguments.threshold, arguments.top_k, arguments.memory))
+    matches, figures = measured(lambda: nearest(seeds, pool, arguments.threshold, arguments.top_k, arguments.memory))
     rates = [before, gemm_rate(dim)]
-    found |= {
+    figures |= {
         "matches": len(matches),
         "rows_with_matches": len(np.unique(matches.rows)),
         "numpy_gemm_gflops": [round(rate, 1) for rate in rates],
     }
-    found["gflops"] = round(2 * len(seeds) * len(pool) * dim / found["seconds"] / 1e9, 1)
+    figures["gflops"] = round(2 * len(seeds) * len(pool) * dim / figures["seconds"] / 1e9, 1)
     generator = np.random.default_rng(1)
     with_matches = generator.choice(np.unique(matches.rows), min(SAMPLE, len(np.unique(matches.rows))), replace=False)
     rows = np.unique([*with_matches, *generator.choice(len(pool), min(SAMPLE, len(pool)), replace=False)]).astype(int)
@@ -110,7 +110,7 @@ def tiles(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[
         matches.seeds[chosen].tolist() == order[near].tolist()
         and matches.rows[chosen].tolist() == rows[np.nonzero(near)[0]].tolist()
     )
-    return found | {"sample": {"rows": len(rows), "matches": int(near.sum()), "equal_to_brute_force": bool(equal)}}
+    return figures | {"sample": {"rows": len(rows), "matches": int(near.sum()), "equal_to_brute_force": bool(equal)}}
 
 
 def dense(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -124,5 +124,5 @@ def dense(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[
             .sum()
         )
 
-    rows, found = measured(search)
-    return found | {"rows_with_matches": rows}
+    rows, figures = measured(search)
+    return figures | {"rows_with_matches": rows}

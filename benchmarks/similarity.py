@@ -132,8 +132,8 @@ def main() -> None:
     if arguments.work:
         arguments.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
-        found = compare(arguments, Path(work))
-    report = {**facts(arguments), **found}
+        results = compare(arguments, Path(work))
+    report = {**facts(arguments), **results}
     write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 

@@ -91,12 +91,12 @@ def baseline(names: Callable[[Row], Iterator[str]], rows: list[Row], labels: Boo
 
 def seconds(work: Callable[[], object], repeats: int) -> list[float]:
     """Return the seconds of every repeat."""
-    found = []
+    times = []
     for _ in range(repeats):
         began = time.perf_counter()
         work()
-        found.append(round(time.perf_counter() - began, 3))
-    return found
+        times.append(round(time.perf_counter() - began, 3))
+    return times
 
 
 def entry(pairs: int, times: list[float]) -> dict[str, Any]:

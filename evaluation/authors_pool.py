@@ -42,17 +42,17 @@ def read_pool(folder: Path) -> dict[str, tuple[list[str], int]]:
 def compare(dialogues: dict[str, tuple[list[str], int]], extended: Path) -> dict[str, Any]:
     """Return for each step the new labels, and how many of them the authors gave too, over all and by file."""
     counts = json.loads((extended / COUNTS).read_text(encoding="utf-8"))
-    found: dict[tuple[int, str], Counter[str]] = {}
+    tallies: dict[tuple[int, str], Counter[str]] = {}
     for row in read_extended(extended, ["train"]).select(["dialogue_id", "label", "method", "step"]).to_pylist():
         if row["step"]:
             name = row["dialogue_id"].rpartition("@")[0]
-            step = found.setdefault((row["step"], row["method"]), Counter())
+            step = tallies.setdefault((row["step"], row["method"]), Counter())
             step["labels"] += 1
             step["same"] += dialogues[name][1] == row["label"]
             step[f"{name.split()[0]}: labels"] += 1
             step[f"{name.split()[0]}: same"] += dialogues[name][1] == row["label"]
     steps = [
-        {"step": step, "method": method, **sorted_counts(tally)} for (step, method), tally in sorted(found.items())
+        {"step": step, "method": method, **sorted_counts(tally)} for (step, method), tally in sorted(tallies.items())
     ]
     return {"pool": counts["pool"], "seed": counts["seed"], "steps": steps}
 

@@ -92,9 +92,9 @@ def tfidf(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabiliti
     model = make_pipeline(features, LogisticRegression(max_iter=200, random_state=SEED, **setting)).fit(texts, labels)
 
     def ask(asked: list[str]) -> Floats:
-        found = np.zeros((len(asked), len(LABELS)), np.float32)
-        found[:, model.classes_] = model.predict_proba(asked)
-        return found
+        shares = np.zeros((len(asked), len(LABELS)), np.float32)
+        shares[:, model.classes_] = model.predict_proba(asked)
+        return shares
 
     return ask
 
@@ -123,8 +123,8 @@ def run(method: str, view: View) -> dict[str, Any]:
 
 def scored(probabilities: Floats, labels: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the scores with the 95 % intervals of those that have one."""
-    found = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), labels)
-    return {**{name: found[name] for name in SCORES}, "intervals": found["intervals"]}
+    figures = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), labels)
+    return {**{name: figures[name] for name in SCORES}, "intervals": figures["intervals"]}
 
 
 def ask_labeler(name: str, task: str, test: Part) -> dict[str, Any] | None:

@@ -101,8 +101,8 @@ def write_report(predictions: Predictions, folder: Path) -> None:
     Raises:
         ValueError: the arrays don't fit together.
     """
-    found = evaluate_predictions(predictions.logits, predictions.labels, predictions.temperature, predictions.groups)
-    metrics = {**predictions.known, **found}
+    figures = evaluate_predictions(predictions.logits, predictions.labels, predictions.temperature, predictions.groups)
+    metrics = {**predictions.known, **figures}
     pictures = draw(predictions.logits, predictions.labels, predictions.temperature)
     folder.mkdir(parents=True, exist_ok=True)
     for name, (_, picture) in pictures.items():

@@ -39,13 +39,13 @@ _WORD = re.compile(r"[\w']+|[^\w\s]+")
 
 def read_show(data_dir: Path, show: str) -> dict[str, list[Cue]]:
     """Return the cues of every episode by the key that the labelled documents have as their film."""
-    found = {}
+    episodes = {}
     for path in sorted((data_dir / "sitcom_speakers").glob(f"{SHOWS[show]}*.merged")):
         if match := _EPISODE.search(path.name):
-            found[f"{show}/s{int(match[1]):02d}e{int(match[2]):02d}"] = read_cues(
+            episodes[f"{show}/s{int(match[1]):02d}e{int(match[2]):02d}"] = read_cues(
                 path.read_text(encoding="utf-8", errors="replace")
             ).cues
-    return found
+    return episodes
 
 
 def labels_of(cues: Sequence[Cue]) -> Bools:

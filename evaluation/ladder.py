@@ -193,8 +193,8 @@ def main() -> None:
         "sets": sets,
     }
     write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    for name, found in sets.items():
-        show(name, found, Console(width=170))
+    for name, each in sets.items():
+        show(name, each, Console(width=170))
 
 
 if __name__ == "__main__":

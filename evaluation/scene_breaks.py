@@ -61,16 +61,16 @@ def silences_of_films(table: pa.Table, scripts: Path) -> list[Silences]:
     chosen, shared = find_scripts(
         [film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in speeches]
     )
-    found = [
+    silences = [
         measure_film(film, speeches[script])
         for film, script, share in zip(films, chosen, shared, strict=True)
         if share >= LEAST_SHARED
     ]
-    if not found:
+    if not silences:
         raise ValueError(
             f"none of the {len(films)} films shares its words with any of the {len(speeches)} scripts in {scripts}"
         )
-    return found
+    return silences
 
 
 def _read_scripts(folder: Path) -> list[list[Speech]]:

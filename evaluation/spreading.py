@@ -82,12 +82,12 @@ def measure(
     """
     row: dict[str, Any] = {"threshold": threshold}
     for conflict in get_args(Conflict):
-        found = agreement_of_seeds(seeds, labels, SpreadingRules(threshold=threshold, conflict=conflict))
-        share = found["same"] / found["near"] if found["near"] else 0.0
+        agreement = agreement_of_seeds(seeds, labels, SpreadingRules(threshold=threshold, conflict=conflict))
+        share = agreement["same"] / agreement["near"] if agreement["near"] else 0.0
         row[conflict] = {
-            **found,
+            **agreement,
             "share": round(share, 4),
-            "interval": [round(end, 4) for end in wilson(share, found["near"])] if found["near"] else None,
+            "interval": [round(end, 4) for end in wilson(share, agreement["near"])] if agreement["near"] else None,
         }
     count = spread(seeds, labels, pool, held_out, SpreadingRules(threshold=threshold)).count
     return {**row, "pool": {"labelled": count.kept, "labels": len(count.tally), "rejected": count.rejected}}

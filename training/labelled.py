@@ -52,13 +52,13 @@ def labelled_files(folder: Path) -> dict[str, Path]:
     Raises:
         FolderError: the training split is not.
     """
-    found = {split: path for split in SPLITS if (path := labelled_path(folder, split))}
-    if "train" not in found:
+    files = {split: path for split in SPLITS if (path := labelled_path(folder, split))}
+    if "train" not in files:
         raise FolderError(
             f"{folder} has no {' or '.join(READABLE)}/train-00000-of-00001.parquet: give a folder that `edos crowd "
             "seed` or `edos extend` wrote"
         )
-    return found
+    return files
 
 
 def read_labelled_rows(folder: Path, split: str) -> LabelledRows:

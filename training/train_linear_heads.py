@@ -56,7 +56,7 @@ def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
     """
     probabilities = head.predict_proba(features)
     counts = confusion(labels, probabilities.argmax(axis=1))
-    found = {
+    figures = {
         **scores(probabilities, labels),
         "majority_class_accuracy": counts.sum(axis=1).max() / len(labels),
         "ece_before_temperature": calibration_error(LinearHead(head.weight, head.bias).predict_proba(features), labels),
@@ -74,7 +74,7 @@ def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
     f1 = np.nan_to_num(per_label(counts)["f1"])
     return {
         "examples": len(labels),
-        **{name: round(float(found[name]), 4) for name in kept},
+        **{name: round(float(figures[name]), 4) for name in kept},
         "f1_by_label": {name: round(float(value), 3) for name, value in zip(LABELS, f1, strict=True)},
     }
 

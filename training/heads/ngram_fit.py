@@ -72,14 +72,14 @@ def fit(bags: csr_array, targets: Floats, l2: float, iterations: int) -> tuple[F
         return value, (gradient * units).ravel().astype(np.float64)
 
     start = np.zeros((size + 1) * labels)
-    found = minimize(
+    minimum = minimize(
         loss,
         start,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": iterations, "maxcor": 8, "ftol": 1e-7, "gtol": 1e-7},
     )
-    table, bias = np.split(found.x.astype(np.float32).reshape(size + 1, labels) * units, [size])
+    table, bias = np.split(minimum.x.astype(np.float32).reshape(size + 1, labels) * units, [size])
     return table, bias[0]
 
 

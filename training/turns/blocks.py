@@ -29,14 +29,14 @@ def doubt_halves(cues: Sequence[Cue]) -> list[Cue]:
 
     A block is split because two people speak in it, so the source did not recognise the second one's words.
     """
-    found: list[Cue] = []
+    judged: list[Cue] = []
     unsure = False
     for place, cue in enumerate(cues):
         unsure = (unsure and not cue.named) or (
             place > 0 and cue.speaker == cues[place - 1].speaker and is_even_split(cues[place - 1], cue)
         )
-        found.append(replace(cue, speaker=None) if unsure else cue)
-    return found
+        judged.append(replace(cue, speaker=None) if unsure else cue)
+    return judged
 
 
 def join_even_splits(cues: Iterable[Cue]) -> list[list[Cue]]:

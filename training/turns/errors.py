@@ -129,7 +129,7 @@ def read_classes(path: Path) -> dict[int, str]:
     Raises:
         ValueError: an index or a class is none.
     """
-    found: dict[int, str] = {}
+    classes: dict[int, str] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), start=2):
             index, name = (row.get("index") or "").strip(), (row.get("class") or "").strip()
@@ -139,8 +139,8 @@ def read_classes(path: Path) -> dict[int, str]:
                     f"{name!r}"
                 )
             if name:
-                found[int(index)] = name
-    return found
+                classes[int(index)] = name
+    return classes
 
 
 def summarise(classes: Mapping[int, str], accuracy: float) -> dict[str, Any]:

@@ -61,10 +61,8 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
 def baselines(same: Bools) -> dict[str, dict[str, float | None]]:
     """Return what the more frequent class and a new turn at every sentence would score on the labels `same` [n]."""
     always = {"new_turn_everywhere": np.zeros(len(same), bool), "majority_class": np.full(len(same), same.mean() > 0.5)}
-    found = {name: outcomes_of(same, predicted).sum(axis=0) for name, predicted in always.items()}
-    return {
-        name: {"accuracy": rounded(accuracy_of(counts)), "f1": rounded(f1_of(counts))} for name, counts in found.items()
-    }
+    counts = {name: outcomes_of(same, predicted).sum(axis=0) for name, predicted in always.items()}
+    return {name: {"accuracy": rounded(accuracy_of(of)), "f1": rounded(f1_of(of))} for name, of in counts.items()}
 
 
 def compare(

@@ -78,19 +78,19 @@ def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bo
 def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
     """Return the hashes of words that occur often enough, names apart: those of one show say nothing of another."""
     words, counts = np.unique(reading.tokens.surface, return_counts=True)
-    found: npt.NDArray[np.uint64] = words[counts >= least]
-    return found
+    frequent: npt.NDArray[np.uint64] = words[counts >= least]
+    return frequent
 
 
 def _forms(table: pa.Table) -> dict[str, list[list[int]]]:
     """Return by corpus the documents, each as the rows of its forms."""
-    found: dict[str, dict[str, list[int]]] = {}
+    forms: dict[str, dict[str, list[int]]] = {}
     for row, (corpus, document) in enumerate(
         zip(table["corpus"].to_pylist(), table["document_id"].to_pylist(), strict=True)
     ):
         base = next((corpus.removesuffix(end) for end in VARIANTS if corpus.endswith(end)), corpus)
-        found.setdefault(base, {}).setdefault(document, []).append(row)
-    return {corpus: list(documents.values()) for corpus, documents in found.items()}
+        forms.setdefault(base, {}).setdefault(document, []).append(row)
+    return {corpus: list(documents.values()) for corpus, documents in forms.items()}
 
 
 def _pass(forms: Mapping[str, list[list[int]]], settings: NetSettings, rng: np.random.Generator) -> list[int]:

@@ -29,19 +29,19 @@ def draw(
     Returns:
         File → caption.
     """
-    found = {}
+    pictures = {}
     if scorers:
-        found[_save(folder / "precision_recall.png", _precision_recall, scorers)] = (
+        pictures[_save(folder / "precision_recall.png", _precision_recall, scorers)] = (
             "Precision and recall of new turns over all thresholds"
         )
-        found[_save(folder / "reliability.png", _reliability, scorers)] = "Share of same turns by score"
+        pictures[_save(folder / "reliability.png", _reliability, scorers)] = "Share of same turns by score"
     if learning_curve:
-        found[_save(folder / "learning_curve.png", _learning, learning_curve)] = (
+        pictures[_save(folder / "learning_curve.png", _learning, learning_curve)] = (
             "Accuracy by the number of seams learned from"
         )
     if ablation:
-        found[_save(folder / "ablation.png", _ablation, ablation)] = "Accuracy by features"
-    return found
+        pictures[_save(folder / "ablation.png", _ablation, ablation)] = "Accuracy by features"
+    return pictures
 
 
 def _save(path: Path, picture: Any, data: Any) -> Path:  # noqa: ANN401  each picture has data of its own form

@@ -83,8 +83,8 @@ class Seams:
 
     def known(self) -> Bools:
         """Return which seams have a label."""
-        found: Bools = self.same != UNKNOWN
-        return found
+        known: Bools = self.same != UNKNOWN
+        return known
 
     def at_least(self, confidence: float) -> "Seams":
         """Return the same seams, of which those whose label is less sure than this are unknown."""
