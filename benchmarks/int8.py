@@ -26,14 +26,16 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from encoding import describe_machine
-from label import read_dialogues
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
+from benchmarks.label import read_dialogues
+from benchmarks.machine import describe_machine
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.encoder import CPU_TOKENS, limit_threads, token_batches
 from edos_dataset.labeling.models.inference import TransformerLabeler, pad
 from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.runs.shards import write_text
 
 INPUTS = ("input_ids", "attention_mask", "token_weights")
 DYNAMIC: dict[str, dict[str, Any]] = {
@@ -41,7 +43,7 @@ DYNAMIC: dict[str, dict[str, Any]] = {
     "int8_of_7_bits": {"weight_type": QuantType.QInt8, "per_channel": True, "reduce_range": True},
     "uint8": {"weight_type": QuantType.QUInt8, "per_channel": True},
 }
-Logits = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Logits = Callable[[Ints, Ints, Floats], Floats]
 
 
 class WithWeights(torch.nn.Module):
@@ -96,8 +98,8 @@ def quantised(path: Path) -> dict[str, Path]:
             **settings,
         )
     forms["int8_in_blocks"] = path.with_name("blocks.onnx")
-    quantiser = MatMulNBitsQuantizer(onnx.load(path), bits=8, block_size=32, is_symmetric=True, accuracy_level=4)  # type: ignore[no-untyped-call]
-    quantiser.process()  # type: ignore[no-untyped-call]
+    quantiser = MatMulNBitsQuantizer(onnx.load(path), bits=8, block_size=32, is_symmetric=True, accuracy_level=4)
+    quantiser.process()
     quantiser.model.save_model_to_file(forms["int8_in_blocks"], False)
     return forms
 
@@ -116,7 +118,7 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
     sequences = list(dict.fromkeys(labeler._sequences(dialogues)))
     lengths = np.array([len(row) for row in sequences])
 
-    def run(logits: Logits) -> tuple[float, np.ndarray]:
+    def run(logits: Logits) -> tuple[float, Floats]:
         began, rows = time.perf_counter(), []
         batches = list(token_batches(lengths.tolist(), CPU_TOKENS))
         for batch in batches:
@@ -129,13 +131,13 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
         export(labeler, Path(folder) / "model.onnx")
         runners: dict[str, Logits] = {"torch": lambda *values: model(*map(torch.from_numpy, values)).logits.numpy()}
         runners |= {name: session(path) for name, path in quantised(Path(folder) / "model.onnx").items()}
-        found: dict[str, np.ndarray] = {}
+        outputs: dict[str, Floats] = {}
         seconds: dict[str, list[float]] = {name: [] for name in runners}
         for _ in range(repeats):
             for name, runner in runners.items():
-                taken, found[name] = run(runner)
+                taken, outputs[name] = run(runner)
                 seconds[name].append(taken)
-    reference = found["torch"]
+    reference = outputs["torch"]
     return {
         "sequences": len(sequences),
         "tokens": int(lengths.sum()),
@@ -146,7 +148,7 @@ def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: in
                 "labels_equal": round(float((logits.argmax(axis=1) == reference.argmax(axis=1)).mean()), 4),
                 "largest_change_of_a_logit": round(float(np.abs(logits - reference).max()), 4),
             }
-            for name, logits in found.items()
+            for name, logits in outputs.items()
         },
     }
 
@@ -175,7 +177,7 @@ def main() -> None:
         "versions": {name: version(name) for name in ("torch", "onnx", "onnxruntime")},
         "models": results,
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

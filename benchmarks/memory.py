@@ -14,8 +14,11 @@ import sys
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from curate import describe_machine, make_corpus
+from benchmarks.curate import make_corpus
+from benchmarks.machine import describe_machine
+from edos_dataset.runs.shards import write_text
 
 _MEASURE = """
 import resource, runpy, sys
@@ -46,7 +49,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=60, help="copies of each file in the small corpus")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
-    result: dict = {
+    result: dict[str, Any] = {
         "command": " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]]),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
@@ -63,7 +66,7 @@ def main() -> None:
             "ten_times": rows[1],
             "growth": growth,
         }
-    arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))  # noqa: T201
 
 

@@ -30,6 +30,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Ints
+from edos_dataset.runs.shards import write_text
+
 ROOT = Path(__file__).parents[1]
 SHARD = 50_000
 SENTENCES, WORDS, TURNS = 400_000, 14, (2, 3, 4)
@@ -40,7 +43,7 @@ HUB = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from hub.server import LocalHub
+from local_hub.server import LocalHub
 with LocalHub(Path(sys.argv[2]) / "objects") as hub:
     print(hub.url, flush=True)
     sys.stdin.read()
@@ -117,7 +120,7 @@ def shard(number: int, rows: int, texts: pa.Array) -> pa.Table:
     return pa.table({field.name: pa.array(table[field.name], field.type) for field in LABELLED}, schema=LABELLED)
 
 
-def nest_numbers(values: np.ndarray) -> pa.ListArray:
+def nest_numbers(values: Ints) -> pa.ListArray:
     """Return a list of one number each."""
     return pa.ListArray.from_arrays(pa.array(np.arange(len(values) + 1), pa.int32()), pa.array(values, pa.int32()))
 
@@ -152,18 +155,9 @@ def measured(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryFile("w+") as printed:
         process = subprocess.Popen(command, env=environment, stdout=printed, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            with suppress(
-                OSError, ProcessLookupError
-            ):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
-                peak = max(
-                    [
-                        peak,
-                        *(
-                            int(kib)
-                            for kib in re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-                        ),
-                    ]
-                )
+            with suppress(OSError):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
+                status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+                peak = max([peak, *map(int, re.findall(r"VmHWM:\s+(\d+)", status))])
             time.sleep(0.01)
         seconds, after = time.perf_counter() - began, os.times()
         printed.seek(0)
@@ -183,7 +177,7 @@ def main() -> None:
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="publish-"))
     server = subprocess.Popen(
-        [sys.executable, "-c", HUB, str(ROOT / "tests"), str(work)],
+        [sys.executable, "-c", HUB, str(ROOT / "tests" / "support"), str(work)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -205,7 +199,7 @@ def main() -> None:
         server.wait()
         shutil.rmtree(work, ignore_errors=True)
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
-    arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.json, json.dumps(result, indent=1) + "\n")
 
 
 def compare(work: Path, environment: dict[str, str], dialogues: int, more: int) -> dict[str, Any]:

@@ -14,15 +14,10 @@ matches, are compared with all their cosines in float64. Linux only. Writes benc
 """
 
 import argparse
-import ctypes
 import json
-import re
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -30,14 +25,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import describe_machine
+from benchmarks.searches import dense, gemm_rate, tiles, unit
+from edos_dataset.runs.shards import write_text
+
 BLOCK = 50_000
-SHAPES = ((512, 2048), (2048, 2048), (4096, 4096), (1024, 8912))
-SAMPLE = 100
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Return rows at length 1."""
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def draw(path: Path, rows: int, dim: int, seed: int, clusters: int) -> None:
@@ -53,112 +45,6 @@ def draw(path: Path, rows: int, dim: int, seed: int, clusters: int) -> None:
         noise = unit(generator.standard_normal((count, dim), np.float32))
         vectors[start : start + count] = unit(centres[generator.integers(0, clusters, count)] + spread * noise)
     vectors.flush()
-
-
-def anonymous() -> int:
-    """Return the bytes of this process's memory that are no pages of a file."""
-    (kib,) = re.findall(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(kib) << 10
-
-
-def measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """Return what a call gives, its seconds, its seconds of all processors, and the most of its own memory: the rise
-    over before, and all of the process.
-    """
-    ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not hide what is taken now
-    before, peak, done = anonymous(), [0], threading.Event()
-
-    def sample() -> None:
-        while not done.wait(0.02):
-            peak[0] = max(peak[0], anonymous())
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    began, began_cpu = time.perf_counter(), time.process_time()
-    try:
-        result = work()
-    finally:
-        seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
-        peak[0] = max(peak[0], anonymous())
-        done.set()
-        sampler.join()
-    return result, {
-        "seconds": round(seconds, 3),
-        "cpu_seconds": round(cpu, 3),
-        "peak_mb": round((peak[0] - before) / 1e6, 1),
-        "peak_of_process_mb": round(peak[0] / 1e6, 1),
-    }
-
-
-def gemm_rate(dim: int, torch: bool = False) -> float:
-    """Return the most float32 operations a second, in billions, of products over several shapes."""
-    best = 0.0
-    for rows, columns in SHAPES:
-        first, second = (
-            np.random.default_rng(0).standard_normal((count, dim), np.float32) for count in (rows, columns)
-        )
-        out = np.empty((rows, columns), np.float32)
-        product = (
-            torch_product(first, second, out) if torch else lambda a=first, b=second, c=out: np.matmul(a, b.T, out=c)
-        )
-        for _ in range(8):
-            began = time.perf_counter()
-            product()
-            best = max(best, 2 * rows * columns * dim / (time.perf_counter() - began) / 1e9)
-    return best
-
-
-def torch_product(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-    """Return the same product by torch."""
-    import torch
-
-    tensors = [torch.from_numpy(array) for array in (first, second, out)]
-    return lambda: torch.mm(tensors[0], tensors[1].T, out=tensors[2])
-
-
-def tiles(seeds: np.ndarray, pool: np.ndarray, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Search in tiles, with the rate of products before and after; check a sample of the rows."""
-    from edos_dataset.augmentation.similarity import nearest
-
-    dim = seeds.shape[1]
-    nearest(seeds[:8], pool[:8], arguments.threshold, arguments.top_k)  # what is loaded and made once
-    before = gemm_rate(dim)
-    matches, found = measured(lambda: nearest(seeds, pool, arguments.threshold, arguments.top_k, arguments.memory))
-    rates = [before, gemm_rate(dim)]
-    found |= {
-        "matches": len(matches),
-        "rows_with_matches": len(np.unique(matches.rows)),
-        "numpy_gemm_gflops": [round(rate, 1) for rate in rates],
-    }
-    found["gflops"] = round(2 * len(seeds) * len(pool) * dim / found["seconds"] / 1e9, 1)
-    generator = np.random.default_rng(1)
-    with_matches = generator.choice(np.unique(matches.rows), min(SAMPLE, len(np.unique(matches.rows))), replace=False)
-    rows = np.unique([*with_matches, *generator.choice(len(pool), min(SAMPLE, len(pool)), replace=False)]).astype(int)
-    cosines = np.round(unit(pool[rows].astype(np.float64)) @ unit(seeds.astype(np.float64)).T, 12)
-    order = np.argsort(-cosines, axis=1, kind="stable")[:, : arguments.top_k]
-    best = np.take_along_axis(cosines, order, axis=1)
-    chosen = np.isin(matches.rows, rows)
-    near = best >= arguments.threshold
-    equal = (
-        matches.seeds[chosen].tolist() == order[near].tolist()
-        and matches.rows[chosen].tolist() == rows[np.nonzero(near)[0]].tolist()
-    )
-    return found | {"sample": {"rows": len(rows), "matches": int(near.sum()), "equal_to_brute_force": bool(equal)}}
-
-
-def dense(seeds: np.ndarray, pool: np.ndarray, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Search as the authors' code does: all cosines in one matrix."""
-    from sklearn.metrics.pairwise import cosine_similarity
-
-    def search() -> int:
-        return int(
-            (cosine_similarity(seeds.astype(np.float32), pool.astype(np.float32)) >= arguments.threshold)
-            .any(axis=0)
-            .sum()
-        )
-
-    rows, found = measured(search)
-    return found | {"rows_with_matches": rows}
 
 
 def child(mode: str, rows: int, arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
@@ -246,17 +132,17 @@ def main() -> None:
     if arguments.work:
         arguments.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
-        found = compare(arguments, Path(work))
-    from encoding import describe_machine  # what it imports is not for the processes that are measured
+        results = compare(arguments, Path(work))
+    report = {**facts(arguments), **results}
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))  # noqa: T201
 
-    report = {
-        "command": " ".join(
-            [
-                "python",
-                "benchmarks/similarity.py",
-                *[Path(part).name if part.startswith("/") else part for part in sys.argv[1:]],
-            ]
-        ),
+
+def facts(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what was measured, with what, and where."""
+    given = [Path(part).name if part.startswith("/") else part for part in sys.argv[1:]]
+    return {
+        "command": " ".join(["python", "benchmarks/similarity.py", *given]),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "versions": {name: version(name) for name in ("numpy", "torch", "scikit-learn")},
@@ -266,16 +152,8 @@ def main() -> None:
             "dim": arguments.dim,
             "pool_file_mb": round(2 * arguments.pool * arguments.dim / 1e6),
         },
-        "search": {
-            "threshold": arguments.threshold,
-            "top_k": arguments.top_k,
-            "memory": arguments.memory,
-            "threads": arguments.threads,
-        },
-        **found,
+        "search": {name: getattr(arguments, name) for name in ("threshold", "top_k", "memory", "threads")},
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@ LinearSVC on the SVM's features.
 
     python benchmarks/turns.py SENTENCES.parquet --repeats 5
 
-The sentences come from Parquet files as `training/turn_data.py` writes them. Ours is all the work from the table to the
-scores, "cold" the first pass of the process, with the loading of the lemmatiser's dictionary and every word seen for
-the first time. The baselines get tokens, lemmas and bins for nothing and are timed from there on: names of features,
-hashing, decision. They run on the first --few seams, since they are slow; once with all products, once without
-("plain"). Writes benchmarks/turns.json.
+The sentences come from Parquet files as `training/turns/data.py` writes them. Ours is all the work from the table to
+the scores, "cold" the first pass of the process, with the loading of the lemmatiser's dictionary and every word seen
+for the first time. The baselines get tokens, lemmas and bins for nothing and are timed from there on: names of
+features, hashing, decision. They run on the first --few seams, since they are slow; once with all products, once
+without ("plain"). Writes benchmarks/turns.json.
 """
 
 import argparse
@@ -26,18 +26,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from encoding import describe_machine
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
+from benchmarks.machine import describe_machine
+from edos_dataset.arrays import Bools, Ints
+from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.features import Seams, read_seams
 from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns, load_scorer
+from edos_dataset.segmentation.turns.svm import SvmScorer
 
 Row = tuple[list[str], int, list[str], list[str]]
 
 
-def rows_of(seams: Seams, chosen: np.ndarray) -> list[Row]:
+def rows_of(seams: Seams, chosen: Ints) -> list[Row]:
     """Return for some seams the values of the columns by name, how many of them are no words, and the grams on either
     side.
     """
@@ -63,7 +66,7 @@ def linear(row: Row) -> Iterator[str]:
 
 
 def quadratic(row: Row) -> Iterator[str]:
-    """Yield the names of all features of a seam, as `turn_features.products` has them."""
+    """Yield the names of all features of a seam, as `turns.features.products` has them."""
     columns, plain, before, here = row
     yield from linear(row)
     for place in range(plain):
@@ -74,9 +77,7 @@ def quadratic(row: Row) -> Iterator[str]:
             yield f"{gram}&{other}"
 
 
-def baseline(
-    names: Callable[[Row], Iterator[str]], rows: list[Row], labels: np.ndarray, bits: int
-) -> Callable[[], np.ndarray]:
+def baseline(names: Callable[[Row], Iterator[str]], rows: list[Row], labels: Bools, bits: int) -> Callable[[], object]:
     """Return what hashes and decides all rows, fitted to a part of them."""
     vectorizer = HashingVectorizer(
         analyzer=names, n_features=1 << bits, norm=None, alternate_sign=False, dtype=np.float32
@@ -90,12 +91,12 @@ def baseline(
 
 def seconds(work: Callable[[], object], repeats: int) -> list[float]:
     """Return the seconds of every repeat."""
-    found = []
+    times = []
     for _ in range(repeats):
         began = time.perf_counter()
         work()
-        found.append(round(time.perf_counter() - began, 3))
-    return found
+        times.append(round(time.perf_counter() - began, 3))
+    return times
 
 
 def entry(pairs: int, times: list[float]) -> dict[str, Any]:
@@ -106,6 +107,7 @@ def entry(pairs: int, times: list[float]) -> dict[str, Any]:
 def compare(table: pa.Table, few: int, repeats: int) -> dict[str, Any]:
     """Time the shipped scorers on the whole table, and both baselines on its first seams."""
     svm = load_scorer("svm")
+    assert isinstance(svm, SvmScorer), "the scorer of this name"
     seams = read_seams(read(table, "en"), svm.settings)
     chosen = np.flatnonzero(~seams.first)
     results = {}
@@ -155,7 +157,7 @@ def main() -> None:
         "default_cold": cold,
         **compare(table, arguments.few, arguments.repeats),
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import yaml
+
+from edos_dataset.runs.shards import write_text
 
 TRAINING = Path(__file__).parents[1] / "training"
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -63,7 +66,7 @@ def main() -> None:
         if (folder_of(name, arguments.work) / "metrics.json").is_file()
     }
     results = compare(finished)
-    arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(results, indent=2) + "\n")
     for name, row in results.items():
         sys.stdout.write(f"{name:36} {row['accuracy']:7.2%} {row['macro_f1']:7.2%} {row.get('difference', '')}\n")
 
@@ -104,7 +107,7 @@ def compare(finished: dict[str, Path], resamples: int = 2000) -> dict[str, dict[
     """
     generator = np.random.default_rng(0)
     results: dict[str, dict[str, Any]] = {}
-    first: np.ndarray | None = None
+    first: npt.NDArray[np.float64] | None = None
     for name, folder in finished.items():
         stored, metrics = (
             np.load(folder / "predictions.npz"),

@@ -14,159 +14,25 @@ lower bounds.
 
 import argparse
 import json
-import re
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from difflib import SequenceMatcher
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from edos_dataset.arrays import flags, unnest
-from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.runs.pipeline import split_rejects
-from edos_dataset.segmentation.alignment import Alignment, align, find_scripts, seam_labels
-from edos_dataset.segmentation.sentences import SplitSentences
-from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.inventory import find_films
-from edos_dataset.sources.read import ReadFilms
-from edos_dataset.sources.scripts import Speech, read_script
-from edos_dataset.sources.speakers import read_cues, unify_names
+from edos_dataset.arrays import Bools, flags
+from edos_dataset.runs.shards import write_text
+from edos_dataset.segmentation.alignment import align, seam_labels
+from evaluation.aligned_films import Film, align_show, read_cue_speeches, read_transcripts
 
 THRESHOLDS = (0.01, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 0.98)
 RECOMMENDED = 0.5
-LEAST_SHARED = 0.2
 # share of a file's seams that dashes part inside blocks, below which the file means nothing by leaving them out
 _MOST_INSIDE = 0.02
-
-
-@dataclass(frozen=True)
-class Film:
-    """A subtitle file and its script, aligned.
-
-    Attributes:
-        file: id of the document.
-        script: name of the script.
-        sentences: structs of LINE.
-        speeches: of the script.
-        alignment: of the sentences with the speeches.
-        same: labels of the seams as `seam_labels` gives them.
-        confidence: of the labels.
-        seconds: of a processor that the alignment took.
-    """
-
-    file: str
-    script: str
-    sentences: pa.StructArray
-    speeches: Sequence[Speech]
-    alignment: Alignment
-    same: np.ndarray
-    confidence: np.ndarray
-    seconds: float
-
-
-def read_sentences(folder: Path) -> tuple[list[str], list[pa.StructArray]]:
-    """Read the subtitles below a folder as a run does; return the ids and the sentences (structs of LINE) of the
-    documents.
-    """
-    table = find_films([folder], "en").films
-    for stage in (ReadFilms(), CleanLines(), SplitSentences()):
-        table, _ = split_rejects(stage(table))
-    flat, offsets = unnest(table, "sentences")
-    return table["document_id"].to_pylist(), [
-        flat.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
-
-
-def read_transcripts(folder: Path) -> dict[str, list[Speech]]:
-    """Read all scripts of a folder."""
-    return {path.stem: read_script(_read_text(path)) for path in sorted(folder.glob("*.txt"))}
-
-
-def read_cue_speeches(paths: Sequence[Path]) -> dict[str, list[Speech]]:
-    """Join the cues of one speaker in a row to speeches; a speaker that nobody knows is named "?"."""
-    films = {path.stem: read_cues(_read_text(path)).cues for path in paths}
-    people = unify_names(Counter(cue.speaker for cues in films.values() for cue in cues if cue.speaker))
-    return {
-        name: [
-            Speech(people.get(speaker or "") or "?", " ".join(line for cue in said for line in cue.lines), 0, 0)
-            for speaker, said in groupby(cues, key=lambda cue: cue.speaker)
-        ]
-        for name, cues in films.items()
-    }
-
-
-def _read_text(path: Path) -> str:
-    return decode(path.read_bytes(), None, "en")[0]
-
-
-def align_show(folder: Path, scripts: Mapping[str, Sequence[Speech]]) -> tuple[list[Film], dict[str, Any]]:
-    """Align every file below a folder with its script; return the films, and what is to be said of the pairing.
-
-    Of several files with one script only the one that shares most with it counts.
-    """
-    ids, documents = read_sentences(folder)
-    texts = [document.field("text").to_pylist() for document in documents]
-    chosen, shared = find_scripts(texts, [[speech.text for speech in script] for script in scripts.values()])
-    names = [list(scripts)[index] for index in chosen]
-    films = []
-    best = {names[index]: index for index in np.argsort(shared, kind="stable") if shared[index] >= LEAST_SHARED}
-    for name, index in sorted(best.items()):
-        speeches = scripts[name]
-        began = time.process_time()
-        alignment = align(texts[index], [speech.text for speech in speeches])
-        seconds = time.process_time() - began
-        same, confidence = seam_labels(
-            alignment, [speech.speaker for speech in speeches], [speech.scene for speech in speeches]
-        )
-        unknown = np.array([speech.speaker == "?" for speech in speeches])
-        same[unknown[alignment.speech] | np.r_[False, unknown[alignment.last_speech[:-1]]]] = -1
-        films.append(
-            Film(
-                ids[index],
-                name,
-                documents[index],
-                speeches,
-                alignment,
-                same,
-                np.where(same < 0, 0, confidence),
-                seconds,
-            )
-        )
-    pairing = {
-        "files": len(ids),
-        "scripts": len(scripts),
-        "pairs": len(films),
-        "without_script": [
-            f"{file} ({share:.2f} of {name})"
-            for file, name, share in zip(ids, names, shared, strict=True)
-            if share < LEAST_SHARED
-        ],
-        "copies": sorted(
-            f"{ids[index]} = {name}"
-            for index, name in enumerate(names)
-            if shared[index] >= LEAST_SHARED and best[name] != index
-        ),
-        "misnumbered": sorted(
-            f"{ids[index]} = {name}" for name, index in best.items() if _episode(ids[index]) != _episode(name)
-        ),
-        "least_shared": round(float(min(shared[list(best.values())], default=0)), 3),
-    }
-    return films, pairing
-
-
-def _episode(name: str) -> tuple[int, ...]:
-    """Return season and episode by the last two numbers of 01/Episode_3, 0103, or S01E03."""
-    named = re.search(r"s(\d+)e(\d+)", name.lower())
-    digits = named.groups() if named else re.findall(r"\d+", name if "/" in name else f"{name[:2]} {name[2:]}")[-2:]
-    return tuple(map(int, digits))
 
 
 def measure(films: Sequence[Film]) -> dict[str, Any]:
@@ -196,7 +62,7 @@ def measure(films: Sequence[Film]) -> dict[str, Any]:
     }
 
 
-def _by_dashes(film: Film) -> tuple[np.ndarray, np.ndarray]:
+def _by_dashes(film: Film) -> tuple[Bools, Bools]:
     """Return bool [sentences] twice: that the dashes part a sentence from the one before it, and that they do not
     though both share a block.
     """
@@ -300,12 +166,10 @@ def main() -> None:
     result["friends"] = {"pairing": pairing, **measure(friends)}
     result["script_of_another_film"] = measure_strangers(frasier)
     result["long_film"] = time_long_film(frasier)
-    arguments.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     if arguments.sample:
-        arguments.sample.write_text(
-            sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most) + "\n",
-            encoding="utf-8",
-        )
+        seams = sample_seams(frasier, arguments.count, arguments.seed, arguments.least, arguments.most)
+        write_text(arguments.sample, seams + "\n")
     print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
 
 

@@ -19,44 +19,40 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
-
-from linear_head_data import label_id, read_rows  # noqa: E402 - the folder of the scripts must be on the path
-
-from edos_dataset.augmentation.extended import COUNTS, read_extended  # noqa: E402
-from edos_dataset.crowd.splits import split_turns  # noqa: E402
-from edos_dataset.runs.shards import write_text  # noqa: E402
-
-FILES = ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")
+from edos_dataset.augmentation.extended import COUNTS, read_extended
+from edos_dataset.releases.raw import Reject, read_extension
+from edos_dataset.runs.shards import write_text
+from training.heads.fast_data import SUBTITLES
 
 
 def read_pool(folder: Path) -> dict[str, tuple[list[str], int]]:
     """Return the turns and the authors' label of every dialogue, by "FILE LINE"."""
     dialogues: dict[str, tuple[list[str], int]] = {}
     seen = set()
-    for name in FILES:
-        for number, row in enumerate(read_rows(folder / "edos_amt" / f"{name}.csv", ("os_dialog", "emotion")), 2):
-            turns = split_turns(row["os_dialog"])
-            if turns and tuple(turns) not in seen:
-                seen.add(tuple(turns))
-                dialogues[f"{name} {number}"] = turns, label_id(row["emotion"])
+    for name, method in SUBTITLES.items():
+        for number, row in enumerate(read_extension(folder / name, method), 2):
+            if not isinstance(row, Reject):
+                turns = [turn["text"] for turn in row["turns"]]
+                if tuple(turns) not in seen:
+                    seen.add(tuple(turns))
+                    dialogues[f"{Path(name).stem} {number}"] = turns, row["label"]
     return dialogues
 
 
 def compare(dialogues: dict[str, tuple[list[str], int]], extended: Path) -> dict[str, Any]:
     """Return for each step the new labels, and how many of them the authors gave too, over all and by file."""
     counts = json.loads((extended / COUNTS).read_text(encoding="utf-8"))
-    found: dict[tuple[int, str], Counter[str]] = {}
+    tallies: dict[tuple[int, str], Counter[str]] = {}
     for row in read_extended(extended, ["train"]).select(["dialogue_id", "label", "method", "step"]).to_pylist():
         if row["step"]:
             name = row["dialogue_id"].rpartition("@")[0]
-            step = found.setdefault((row["step"], row["method"]), Counter())
+            step = tallies.setdefault((row["step"], row["method"]), Counter())
             step["labels"] += 1
             step["same"] += dialogues[name][1] == row["label"]
             step[f"{name.split()[0]}: labels"] += 1
             step[f"{name.split()[0]}: same"] += dialogues[name][1] == row["label"]
     steps = [
-        {"step": step, "method": method, **sorted_counts(tally)} for (step, method), tally in sorted(found.items())
+        {"step": step, "method": method, **sorted_counts(tally)} for (step, method), tally in sorted(tallies.items())
     ]
     return {"pool": counts["pool"], "seed": counts["seed"], "steps": steps}
 
@@ -99,7 +95,7 @@ def main() -> None:
         "date": date.today().isoformat(),
         **compare(dialogues, needed),
     }
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
     for step in report["steps"]:
         sys.stdout.write(
             f"step {step['step']}, {step['method']}: {step['same']:,} of {step['labels']:,} labels are the authors' "

@@ -39,13 +39,16 @@ from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
-
-from classifier_data import Data, Part, load_data  # noqa: E402 - the folder of the scripts must be on the path
-from classifier_recipe import ClassifierRecipe  # noqa: E402
+from edos_dataset.runs.shards import write_text
+from training.classifier.data import Data, Part, load_data
+from training.classifier.recipe import ClassifierRecipe
 
 SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "top_3_accuracy", "ece")
+VIEWS: dict[str, dict[str, int | None]] = {
+    "weak": {"single turn": 1},
+    "dialogue": {"last turn": 1, "whole dialogue": None},
+}
+"""Of each task, the views, and how many last turns they show."""
 TFIDF_GRID = [{"C": 2.0}, {"C": 8.0}]
 
 Probabilities = Callable[[list[str]], Floats]
@@ -66,13 +69,13 @@ class View:
 
 def views(task: str, data: Data) -> Iterator[View]:
     """Yield the views of a task."""
-    for name, turns in {"weak": {"single turn": 1}, "dialogue": {"last turn": 1, "whole dialogue": None}}[task].items():
+    for name, turns in VIEWS[task].items():
         parts = (data.train.take(data.train.weights > 0), data.validation, data.test)
         yield View(name, tuple((texts_of(part, turns), part.labels) for part in parts))
 
 
 def texts_of(part: Part, turns: int | None) -> list[str]:
-    """Return the last turns of every dialogue, all of them for None, as tokens with a blank between them, lower-cased."""
+    """Return the last turns of every dialogue (None: all of them) as lower-cased tokens with a blank between them."""
     chosen = (dialogue if turns is None else dialogue[-turns:] for dialogue in part.dialogues)
     return [tokens_of(dialogue) for dialogue in chosen]
 
@@ -89,9 +92,9 @@ def tfidf(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabiliti
     model = make_pipeline(features, LogisticRegression(max_iter=200, random_state=SEED, **setting)).fit(texts, labels)
 
     def ask(asked: list[str]) -> Floats:
-        found = np.zeros((len(asked), len(LABELS)), np.float32)
-        found[:, model.classes_] = model.predict_proba(asked)
-        return found
+        shares = np.zeros((len(asked), len(LABELS)), np.float32)
+        shares[:, model.classes_] = model.predict_proba(asked)
+        return shares
 
     return ask
 
@@ -120,8 +123,8 @@ def run(method: str, view: View) -> dict[str, Any]:
 
 def scored(probabilities: Floats, labels: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the scores with the 95 % intervals of those that have one."""
-    found = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), labels)
-    return {**{name: found[name] for name in SCORES}, "intervals": found["intervals"]}
+    figures = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), labels)
+    return {**{name: figures[name] for name in SCORES}, "intervals": figures["intervals"]}
 
 
 def ask_labeler(name: str, task: str, test: Part) -> dict[str, Any] | None:
@@ -150,8 +153,8 @@ def show(task: str, results: list[dict[str, Any]], size: int) -> None:
     Console(width=150).print(table)
 
 
-def main() -> None:
-    """Measure and report."""
+def parse_arguments() -> argparse.Namespace:
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--data-dir",
@@ -184,35 +187,33 @@ def main() -> None:
             "--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and "
             "edos_amt/"
         )
+    return arguments
+
+
+def main() -> None:
+    """Measure and report."""
+    arguments = parse_arguments()
     report: dict[str, Any] = {
         "command": " ".join(["python", "evaluation/baselines.py", *sys.argv[1:]]),
         "date": date.today().isoformat(),
         "seed": SEED,
     }
-    fasttexts = [f"{found.name} {found.version}" for found in distributions() if found.name.startswith("fasttext")]
-    report["versions"] = {
-        "numpy": version("numpy"),
-        "scikit-learn": version("scikit-learn"),
-        "fasttext": ", ".join(fasttexts),
+    fasttexts = [f"{each.name} {each.version}" for each in distributions() if each.name.startswith("fasttext")]
+    report["versions"] = {name: version(name) for name in ("numpy", "scikit-learn")} | {
+        "fasttext": ", ".join(fasttexts)
     }
     with limit_threads(1):
         for task in arguments.tasks:
             try:
                 data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)
-                results = [
-                    run(method, view) for method, view in itertools.product(arguments.methods, views(task, data))
-                ]
+                results = [run(*each) for each in itertools.product(arguments.methods, views(task, data))]
             except (OSError, ValueError, ModuleNotFoundError) as error:
                 sys.exit(f"error: {error}")
-            results += [found for name in arguments.labelers if (found := ask_labeler(name, task, data.test))]
-            report[task] = {
-                "train": len(data.train),
-                "validation": len(data.validation),
-                "test": len(data.test),
-                "results": results,
-            }
+            results += [row for name in arguments.labelers if (row := ask_labeler(name, task, data.test))]
+            sizes = {name: len(getattr(data, name)) for name in ("train", "validation", "test")}
+            report[task] = {**sizes, "results": results}
             show(task, results, len(data.test))
-    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,17 @@
 """The pictures of a report on a classifier of the 41 labels."""
 
-import importlib.util
 import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS
 from edos_dataset.metrics.classification import BINS, confusion, per_label, reliability, softmax
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.floating]
-Ints = npt.NDArray[np.integer]
 
 # Okabe and Ito (2008), told apart by the colour-blind.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
@@ -36,12 +32,7 @@ def draw(logits: Floats, labels: Ints, temperature: float) -> dict[str, tuple[st
 
     Returns:
         File name → caption, PNG.
-
-    Raises:
-        ValueError: matplotlib is not installed.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ValueError('pictures need matplotlib: pip install "edos-dataset[training]"')
     counts = confusion(labels, logits.argmax(axis=1))
     return {
         "confusion.png": ("True labels (rows) and predicted ones (columns), in groups of kin", _confusion(counts)),
@@ -68,7 +59,7 @@ def _png(figure: "Figure") -> bytes:
     return buffer.getvalue()
 
 
-def _confusion(counts: npt.NDArray[np.int64]) -> bytes:
+def _confusion(counts: Ints) -> bytes:
     """Draw the shares of every true label's examples, in percent; a label without examples is an empty row."""
     ordered = counts[np.ix_(ORDER, ORDER)]
     share = 100 * ordered / np.maximum(ordered.sum(axis=1, keepdims=True), 1)
@@ -132,7 +123,7 @@ def _calibration(logits: Floats, labels: Ints, temperature: float) -> bytes:
     return _png(figure)
 
 
-def _bars(counts: npt.NDArray[np.int64]) -> bytes:
+def _bars(counts: Ints) -> bytes:
     table = per_label(counts)
     figure = _figure(8, 11)
     axes = figure.subplots()

@@ -10,7 +10,6 @@ of kin are `GROUPS` of edos_dataset/labels.py.
 
 import argparse
 import json
-import os
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -20,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from classifier_pictures import draw  # noqa: E402
-
-from edos_dataset.labels import GROUPS, LABELS  # noqa: E402
-from edos_dataset.metrics.classification import confusion, evaluate_predictions  # noqa: E402
-from edos_dataset.publishing.cards.model import calibration, label_table, results_table  # noqa: E402
+from edos_dataset.arrays import Floats, Ints
+from edos_dataset.labels import GROUPS, LABELS
+from edos_dataset.metrics.classification import confusion, evaluate_predictions
+from edos_dataset.publishing.cards.model import calibration, label_table, results_table
+from edos_dataset.runs.shards import replacing
+from evaluation.classifier_pictures import draw
 
 MOST = 12
 """Confusions that are told."""
@@ -43,8 +42,8 @@ class Predictions:
         known: content of a `metrics.json` that was there, or empty.
     """
 
-    logits: npt.NDArray[np.float32]
-    labels: npt.NDArray[np.int64]
+    logits: Floats
+    labels: Ints
     groups: npt.NDArray[Any] | None
     record: dict[str, Any]
     known: dict[str, Any]
@@ -102,8 +101,8 @@ def write_report(predictions: Predictions, folder: Path) -> None:
     Raises:
         ValueError: the arrays don't fit together.
     """
-    found = evaluate_predictions(predictions.logits, predictions.labels, predictions.temperature, predictions.groups)
-    metrics = {**predictions.known, **found}
+    figures = evaluate_predictions(predictions.logits, predictions.labels, predictions.temperature, predictions.groups)
+    metrics = {**predictions.known, **figures}
     pictures = draw(predictions.logits, predictions.labels, predictions.temperature)
     folder.mkdir(parents=True, exist_ok=True)
     for name, (_, picture) in pictures.items():
@@ -114,9 +113,8 @@ def write_report(predictions: Predictions, folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def render(predictions: Predictions, metrics: dict[str, Any], captions: dict[str, str]) -> str:
@@ -139,7 +137,7 @@ def render(predictions: Predictions, metrics: dict[str, Any], captions: dict[str
     return f"# {title}: test part\n" + "".join(f"\n## {heading}\n\n{text}\n" for heading, text in sections.items())
 
 
-def confusions(counts: npt.NDArray[np.int64], most: int = MOST) -> list[str]:
+def confusions(counts: Ints, most: int = MOST) -> list[str]:
     """Return the most frequent errors of a confusion matrix as sentences, each with the way back."""
     errors = counts - np.diag(counts.diagonal())
     sentences = []
@@ -155,7 +153,7 @@ def confusions(counts: npt.NDArray[np.int64], most: int = MOST) -> list[str]:
     return sentences
 
 
-def kin(counts: npt.NDArray[np.int64]) -> str:
+def kin(counts: Ints) -> str:
     """Return how many of the errors stay within the group of the true label, in a sentence."""
     group_of = np.array(
         [next(number for number, group in enumerate(GROUPS.values()) if label in group) for label in LABELS]

@@ -13,7 +13,6 @@ made. Writes evaluation/cue_borders.json.
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -25,14 +24,13 @@ import yaml
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
-from edos_dataset.arrays import unnest
+from edos_dataset.arrays import Bools, Floats, unnest
+from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.sources.speakers import Cue, read_cues
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
-from train_turn_segmenter import log_odds  # noqa: E402
-from turn_bench import Bench, Corpus  # noqa: E402
+from training.train_turn_segmenter import log_odds
+from training.turns.bench import Bench, Corpus
 
 SHOWS = {"friends": "Friends", "the_big_bang_theory": "The.Big.Bang.Theory"}
 _EPISODE = re.compile(r"S(\d+)E(\d+)")
@@ -41,16 +39,16 @@ _WORD = re.compile(r"[\w']+|[^\w\s]+")
 
 def read_show(data_dir: Path, show: str) -> dict[str, list[Cue]]:
     """Return the cues of every episode by the key that the labelled documents have as their film."""
-    found = {}
+    episodes = {}
     for path in sorted((data_dir / "sitcom_speakers").glob(f"{SHOWS[show]}*.merged")):
         if match := _EPISODE.search(path.name):
-            found[f"{show}/s{int(match[1]):02d}e{int(match[2]):02d}"] = read_cues(
+            episodes[f"{show}/s{int(match[1]):02d}e{int(match[2]):02d}"] = read_cues(
                 path.read_text(encoding="utf-8", errors="replace")
             ).cues
-    return found
+    return episodes
 
 
-def labels_of(cues: Sequence[Cue]) -> np.ndarray:
+def labels_of(cues: Sequence[Cue]) -> Bools:
     """Say for every cue but the first whether another speaker begins, by the names as they stand."""
     return np.array([cue.speaker != before.speaker for before, cue in zip(cues[:-1], cues[1:], strict=True)], bool)
 
@@ -74,7 +72,7 @@ def plain_accuracy(learned: dict[str, list[Cue]], tested: dict[str, list[Cue]]) 
     return float(LinearSVC(C=0.01, random_state=0).fit(sides[0], labels[0]).score(sides[1], labels[1]))
 
 
-def new_at_borders(table: pa.Table, scores: np.ndarray, films: dict[str, list[Cue]]) -> tuple[np.ndarray, np.ndarray]:
+def new_at_borders(table: pa.Table, scores: Floats, films: dict[str, list[Cue]]) -> tuple[Bools, Bools]:
     """Return for the borders between cues of which both have text: the label, and whether a turn begins there by the
     scores (threshold 0.5).
     """
@@ -137,7 +135,7 @@ def main() -> None:
         "date": date.today().isoformat(),
         "shows": {show: measure_show(bench, films, show, recipe["test_corpora"]) for show in SHOWS},
     }
-    Path(__file__).with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_text(Path(__file__).with_suffix(".json"), json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))  # noqa: T201
 
 

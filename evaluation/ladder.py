@@ -14,13 +14,11 @@ Several sets, such as two pools from one seed, need as many `--extended`, each f
 """
 
 import argparse
-import hashlib
 import json
 import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -28,39 +26,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.machine import describe_machine
 from edos_dataset.arrays import Floats
+from edos_dataset.augmentation import learners
 from edos_dataset.augmentation.labelled import Labelled
+from edos_dataset.augmentation.learners import Learner
 from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import evaluate_predictions, interval, resampled
-from edos_dataset.runs.shards import replacing, write_text
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "training"), str(ROOT / "benchmarks")]
-
-from labelled_data import read_labelled_rows  # noqa: E402 - the folder of the scripts must be on the path
-
-SCORES = ("macro_precision", "macro_recall", "macro_f1", "accuracy", "top_3_accuracy", "ece")
-SOURCE = "OSED, Table 5: macro precision, recall, F1 and accuracy in %, on the authors' own test part"
-TABLE_5 = {
-    "fastText": [
-        (0.78, 4.73, 1.32, 6.36),
-        (7.18, 10.28, 5.65, 11.20),
-        (9.76, 11.19, 7.37, 12.04),
-        (13.23, 15.06, 10.89, 15.53),
-    ],
-    "EmoBERT+": [
-        (63.33, 63.94, 63.28, 65.17),
-        (63.55, 63.54, 62.92, 64.55),
-        (63.96, 64.27, 63.61, 64.88),
-        (64.11, 64.59, 63.86, 65.00),
-    ],
-}
-RUNGS = ("base", "1st iteration", "2nd iteration", "2nd extended")
-PAPERS_STEPS = ["crowd", "spread", "self-label", "spread"]
+from edos_dataset.runs.shards import write_text
+from evaluation.ladder_table import PAPERS_STEPS, RUNGS, SCORES, SOURCE, TABLE_5, show
+from training.caches import kept, key_of
+from training.labelled import read_labelled_rows
 
 
 @dataclass(frozen=True)
@@ -110,55 +90,48 @@ def read_rungs(folder: Path) -> Rungs:
     )
 
 
-def climb(learner: Any, rungs: Rungs, work: Path) -> list[dict[str, Any]]:  # noqa: ANN401 - any `Learner`
+def climb(learner: Learner, rungs: Rungs, work: Path) -> list[dict[str, Any]]:
     """Return the scores of every rung, with the number of its training rows and, above the first, `gain`: the
     difference in accuracy with its interval.
     """
     results: list[dict[str, Any]] = []
-    base: Any = None
+    base = np.zeros(len(rungs.test))
     for (step, method), train in zip(rungs.steps, rungs.train, strict=True):
         probabilities = ask(learner, train, rungs, work)
-        right = (probabilities.argmax(axis=1) == rungs.test.labels).astype(float)
-        found = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), rungs.test.labels)
+        right = (probabilities.argmax(axis=1) == rungs.test.labels).astype(np.float64)
+        scores = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), rungs.test.labels)
         result = {
             "step": step,
             "method": method,
             "train": len(train),
-            **{name: found[name] for name in SCORES},
-            "intervals": found["intervals"],
+            **{name: scores[name] for name in SCORES},
+            "intervals": scores["intervals"],
         }
-        base = right if base is None else base
         if results:
             result["gain"] = {"accuracy": round(float((right - base).mean()), 4), "interval": paired(right - base)}
+        else:
+            base = right
         results.append(result)
     return results
 
 
-def paired(gains: Floats) -> list[float | None]:
+def paired(gains: npt.NDArray[np.float64]) -> list[float | None]:
     """Return the 95 % interval of the mean of differences, [n], one for each test example, by the bootstrap."""
     return interval(resampled(gains[:, None], np.arange(len(gains)))[:, 0] / len(gains))
 
 
-def ask(learner: Any, train: Labelled, rungs: Rungs, work: Path) -> Floats:  # noqa: ANN401
+def ask(learner: Learner, train: Labelled, rungs: Rungs, work: Path) -> Floats:
     """Return the probabilities [n, 41] of the last turns of the test part, by the learner fitted on `train`, or as kept
     from an earlier run.
     """
     names = [learner.identity, train.identity, rungs.validation.identity, rungs.test.identity]
-    path = work / f"rung-{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]}.npy"
-    if path.is_file():
-        kept: Floats = np.load(path)
-        return kept
-    labeler = learner.fit(train, rungs.validation)
-    last = np.cumsum([len(turns) for turns in rungs.test.turns]) - 1
-    found = labeler.predict_proba(rungs.test.turns)[last]
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.save(file, found)
-    return found
 
+    def answer() -> Floats:
+        last = np.cumsum([len(turns) for turns in rungs.test.turns]) - 1
+        probabilities: Floats = learner.fit(train, rungs.validation).predict_proba(rungs.test.turns)[last]
+        return probabilities
 
-def caption(learner: str) -> str:
-    """Return a short name of a learner: of a command, the names of its scripts and recipes."""
-    return " ".join(Path(word).stem for word in shlex.split(learner) if word.endswith((".py", ".yaml"))) or learner
+    return kept(work / f"rung-{key_of([json.dumps(names)])}.npy", len(rungs.test), answer)
 
 
 def portable(text: str) -> str:
@@ -166,40 +139,7 @@ def portable(text: str) -> str:
     return re.sub(r"(?<![^\s='\"])/(?:[^\s'\"]*/)?(?=[^\s/'\"])", "", text)
 
 
-def show(name: str, report: dict[str, Any], console: Console) -> None:
-    """Print the table of a set, with the papers' figures below ours."""
-    table = Table(title=f"{name}: {report['test']} test examples, %")
-    columns = ("learner", "labels of", "train", *SCORES, "accuracy, 95 %", "gain over base, 95 %")
-    for column in columns:
-        table.add_column(column.replace("_", " "), justify="left" if column in columns[:2] else "right")
-    for learner, results in report["learners"].items():
-        for result in results:
-            gain = result.get("gain")
-            scores = [f"{100 * result[score]:.1f}" for score in SCORES]
-            difference = f"{100 * gain['accuracy']:+.1f} {_range(gain['interval'])}" if gain else ""
-            rung = f"{result['step']} {result['method']}"
-            table.add_row(
-                caption(learner),
-                rung,
-                f"{result['train']:,}",
-                *scores,
-                _range(result["intervals"]["accuracy"]),
-                difference,
-            )
-        table.add_section()
-    for learner, figures in TABLE_5.items():
-        for rung, row in zip(RUNGS, figures, strict=True):
-            table.add_row(f"{learner} (OSED)", rung, "", *(f"{value:.1f}" for value in row), *[""] * 4)
-        table.add_section()
-    table.caption = SOURCE + ("" if report["as_in_the_papers"] else "; its steps are others than this set's")
-    console.print(table)
-
-
-def _range(values: Sequence[float | None]) -> str:
-    return "" if None in values else f"[{100 * (values[0] or 0):.1f}, {100 * (values[1] or 0):.1f}]"
-
-
-def measure(folder: Path, learners: dict[str, Any], work: Path) -> dict[str, Any]:
+def measure(folder: Path, learners: dict[str, Learner], work: Path) -> dict[str, Any]:
     """Return the report of a set: its rows by step and, for each learner, its rungs."""
     rungs = read_rungs(folder)
     counts = {f"{step} {method}": len(train) for (step, method), train in zip(rungs.steps, rungs.train, strict=True)}
@@ -236,17 +176,13 @@ def main() -> None:
     if len(set(names)) < len(names):
         parser.error(f"sets of equal names, {', '.join(names)}: give each its own --name")
     try:
-        from edos_dataset.augmentation.learners import learner_of
-
-        learners = {name: learner_of(name, arguments.work) for name in arguments.learners}
+        chosen = {name: learners.learner_of(name, arguments.work) for name in arguments.learners}
         sets = {
-            name: measure(folder, learners, arguments.work)
+            name: measure(folder, chosen, arguments.work)
             for name, folder in zip(names, arguments.extended, strict=True)
         }
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-    from encoding import describe_machine  # benchmarks/encoding.py loads much
-
     report = {
         "command": f"python evaluation/ladder.py {portable(shlex.join(sys.argv[1:]))}",
         "date": date.today().isoformat(),
@@ -257,8 +193,8 @@ def main() -> None:
         "sets": sets,
     }
     write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    for name, found in sets.items():
-        show(name, found, Console(width=170))
+    for name, each in sets.items():
+        show(name, each, Console(width=170))
 
 
 if __name__ == "__main__":

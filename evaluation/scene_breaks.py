@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.segmentation.alignment import align, find_scripts
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.scripts import Speech, read_script
+
+Numbers = npt.NDArray[np.float64]
 
 LEAST_SHARED = 0.3
 """Share of a film's phrases that its script must have; a film and its own share about half, others less than 0.05."""
@@ -34,8 +37,8 @@ class Silences:
         unplaced: breaks that are left out: no time is known there, or the sentences around them are not aligned.
     """
 
-    at_breaks: np.ndarray
-    within: np.ndarray
+    at_breaks: Numbers
+    within: Numbers
     unplaced: int
 
 
@@ -58,16 +61,16 @@ def silences_of_films(table: pa.Table, scripts: Path) -> list[Silences]:
     chosen, shared = find_scripts(
         [film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in speeches]
     )
-    found = [
+    silences = [
         measure_film(film, speeches[script])
         for film, script, share in zip(films, chosen, shared, strict=True)
         if share >= LEAST_SHARED
     ]
-    if not found:
+    if not silences:
         raise ValueError(
             f"none of the {len(films)} films shares its words with any of the {len(speeches)} scripts in {scripts}"
         )
-    return found
+    return silences
 
 
 def _read_scripts(folder: Path) -> list[list[Speech]]:
@@ -143,7 +146,7 @@ def judge_thresholds(
     }
 
 
-def _scores(right: np.ndarray, wrong: np.ndarray, breaks: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _scores(right: Numbers, wrong: Numbers, breaks: float) -> tuple[Numbers, Numbers, Numbers]:
     """Return precision, recall and F1; where nothing is cut the precision is 1."""
     precision = np.where(right + wrong > 0, right / np.maximum(right + wrong, 1), 1.0)
     return precision, right / max(breaks, 1), 2 * right / np.maximum(right + wrong + breaks, 1)

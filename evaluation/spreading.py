@@ -30,6 +30,7 @@ from edos_dataset.crowd.seed import read_seed
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.metrics.classification import wilson
 from edos_dataset.releases.dialogues import read_sources
+from edos_dataset.runs.shards import write_text
 
 THRESHOLDS = (0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
 
@@ -61,7 +62,7 @@ def main() -> None:
         "seeds": len(train),
         "candidates": len(pool),
     }
-    arguments.out.write_text(json.dumps({**facts, "thresholds": rows}, indent=1) + "\n", encoding="utf-8")
+    write_text(arguments.out, json.dumps({**facts, "thresholds": rows}, indent=1) + "\n")
     show(rows)
 
 
@@ -83,12 +84,12 @@ def measure(
     """
     row: dict[str, Any] = {"threshold": threshold}
     for conflict in get_args(Conflict):
-        found = agreement_of_seeds(seeds, labels, SpreadingRules(threshold=threshold, conflict=conflict))
-        share = found["same"] / found["near"] if found["near"] else 0.0
+        agreement = agreement_of_seeds(seeds, labels, SpreadingRules(threshold=threshold, conflict=conflict))
+        share = agreement["same"] / agreement["near"] if agreement["near"] else 0.0
         row[conflict] = {
-            **found,
+            **agreement,
             "share": round(share, 4),
-            "interval": [round(end, 4) for end in wilson(share, found["near"])] if found["near"] else None,
+            "interval": [round(end, 4) for end in wilson(share, agreement["near"])] if agreement["near"] else None,
         }
     count = spread(seeds, labels, pool, held_out, SpreadingRules(threshold=threshold)).count
     return {**row, "pool": {"labelled": count.kept, "labels": len(count.tally), "rejected": count.rejected}}

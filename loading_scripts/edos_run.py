@@ -15,7 +15,7 @@ from edos_dataset.runs.shards import digest
 from edos_dataset.schema import features
 
 
-class EdosRun(datasets.ArrowBasedBuilder):
+class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """The rows of one of the folder's configs, by split, as they are.
 
     Args:
@@ -36,7 +36,7 @@ class EdosRun(datasets.ArrowBasedBuilder):
         *,
         data_dir: str | Path,
         config_name: str | None = None,
-        **more: Any,  # noqa: ANN401
+        **more: Any,  # noqa: ANN401 - as the base class takes them
     ) -> None:
         name, self.files = folder_files(Path(data_dir), config_name)
         content = [[split, [digest(path) for path in paths]] for split, paths in self.files.items()]

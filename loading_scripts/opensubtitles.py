@@ -23,7 +23,7 @@ from edos_dataset.sources.inventory import find_films
 _BAD = 0.2  # of the files, from which on a user should know
 
 
-class OpenSubtitlesConfig(datasets.BuilderConfig):
+class OpenSubtitlesConfig(datasets.BuilderConfig):  # type: ignore[misc]
     """A config of this package.
 
     Args:
@@ -37,7 +37,7 @@ class OpenSubtitlesConfig(datasets.BuilderConfig):
         self.language, self.limit = language, limit
 
 
-class OpenSubtitles(datasets.ArrowBasedBuilder):
+class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """The rows of the config, by split, as `edos curate` writes them with its built-in recipe.
 
     The run lies in the cache of `datasets` as `edos_runs/KEY`, where KEY depends on the stages' code, their parameters
@@ -102,6 +102,7 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         settings = {"workers": self.workers, "limit": self.config.limit, "language": self.config.language}
         manifest = curate(self.inventory, self.run, self.pipeline, **settings)
+        assert manifest is not None, "a run without a launcher has one process, which leads"
         if not manifest["configs"][self.config.name]["dialogues"]:
             raise ValueError(
                 f"no dialogue came out of {self.config.data_dir}: `edos inspect {self.run}` shows where they were "

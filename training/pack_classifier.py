@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 from accelerate import Accelerator
-from classifier_data import load_data
-from classifier_model import build_tokenizer, token_ids
-from classifier_recipe import read_recipe
-from classifier_results import predict
 from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.models.packed import pack, unpack
 from edos_dataset.metrics.classification import softmax
+from edos_dataset.runs.shards import write_text
+from training.classifier.data import load_data
+from training.classifier.model import build_tokenizer
+from training.classifier.prediction import logits_of
+from training.classifier.recipe import read_recipe
 
 
 def main() -> None:
@@ -43,21 +44,15 @@ def main() -> None:
     recipe = read_recipe(arguments.recipe)
     tokenizer, data = build_tokenizer(recipe), load_data(recipe, Path(arguments.data_dir), arguments.cache)
     pack(arguments.model, arguments.out)
-    inputs = token_ids(recipe, tokenizer, data.test.dialogues)
-    before, after = (
-        softmax(
-            predict(
-                AutoModelForSequenceClassification.from_pretrained(folder),
-                inputs,
-                recipe.micro_tokens,
-                tokenizer.pad_token_id,
-                Accelerator(cpu=True),
-            )
-        )
+    models = (
+        AutoModelForSequenceClassification.from_pretrained(folder)
         for folder in (arguments.model, unpack(arguments.out.name))
     )
+    before, after = (
+        softmax(logits_of(model, data.test.dialogues, recipe, tokenizer, Accelerator(cpu=True))) for model in models
+    )
     packing = {
-        "test_examples": len(inputs),
+        "test_examples": len(data.test),
         "equal_labels": round(float(np.mean(before.argmax(axis=1) == after.argmax(axis=1))), 4),
         "accuracy_before": round(float(np.mean(before.argmax(axis=1) == data.test.labels)), 4),
         "accuracy_after": round(float(np.mean(after.argmax(axis=1) == data.test.labels)), 4),
@@ -66,9 +61,7 @@ def main() -> None:
     }
     record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
     record["packing"] = packing
-    (arguments.out / "record.json").write_text(
-        json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    write_text(arguments.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     sys.stdout.write(f"{packing}\n")
 
 

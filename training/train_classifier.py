@@ -21,29 +21,24 @@ of the test part, which is looked at once (without a test part, `metrics.json` i
 """
 
 import argparse
-import hashlib
 import os
 import sys
-import time
-from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
-from classifier_batches import Examples, WeightAverage, micro_batches, pad
-from classifier_checkpoints import Progress, remove_checkpoints, resume
-from classifier_data import Data, load_data
-from classifier_model import build_model, build_tokenizer, merge_adapters, parameter_groups, token_ids
-from classifier_recipe import ClassifierRecipe, read_recipe
-from classifier_results import Log, predict, publish, teach, write_results
 
-from edos_dataset.metrics.classification import cross_entropy, softmax
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
+from training.classifier.batches import Examples
+from training.classifier.checkpoints import remove_checkpoints
+from training.classifier.data import load_data
+from training.classifier.fit import fit
+from training.classifier.model import build_model, build_tokenizer, merge_adapters
+from training.classifier.prediction import teach
+from training.classifier.recipe import ClassifierRecipe, read_recipe
+from training.classifier.results import publish, write_results
 
 
 def main() -> None:
@@ -61,7 +56,7 @@ def parse_arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--recipe", type=Path, required=True, help="YAML; training/classifier_recipe.py tells what it may say"
+        "--recipe", type=Path, required=True, help="YAML; training/classifier/recipe.py tells what it may say"
     )
     parser.add_argument(
         "--data-dir",
@@ -164,110 +159,6 @@ def train(recipe: ClassifierRecipe, accelerator: Accelerator, arguments: argpars
         if arguments.push_to_hub:
             publish(arguments.out, arguments.push_to_hub)
     accelerator.end_training()
-
-
-def fit(
-    model: torch.nn.Module,
-    examples: Examples,
-    data: Data,
-    tokenizer: Any,  # noqa: ANN401
-    recipe: ClassifierRecipe,
-    accelerator: Accelerator,
-    arguments: argparse.Namespace,
-) -> Progress:
-    """Train to the end of the epochs or of patience, and leave the model with the weights of the lowest validation
-    cross-entropy.
-    """
-    plan = [rows for epoch in range(recipe.epochs) for rows in examples.epoch(epoch, recipe)]
-    evaluations = set(np.linspace(0, len(plan), recipe.epochs * recipe.evaluations + 1).round().astype(int).tolist())
-    prepared, optimizer = accelerator.prepare(
-        model, torch.optim.AdamW(parameter_groups(model, recipe), betas=(0.9, recipe.beta_2))
-    )
-    average = WeightAverage(model, recipe.averaging)
-    rates = torch.optim.lr_scheduler.LambdaLR(
-        optimizer.optimizer, lambda update: rate_factor(update, len(plan), recipe)
-    )
-    accelerator.register_for_checkpointing(average, rates)
-    progress = resume(arguments.out, fingerprint(recipe, examples, arguments), accelerator)
-    validation = token_ids(recipe, tokenizer, data.validation.dialogues)
-    log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
-    for rows in plan[progress.update :]:
-        if progress.stopped:
-            break
-        loss = take_step(prepared, optimizer, rows, examples, tokenizer.pad_token_id, recipe, accelerator)
-        log.update(progress.update + 1, len(plan), loss, rates.get_last_lr()[-1], time.perf_counter() - begun)
-        rates.step()
-        average.add()
-        progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
-        if progress.update in evaluations:
-            with average.applied():
-                logits = predict(model, validation, recipe.micro_tokens, tokenizer.pad_token_id, accelerator)
-                value = cross_entropy(softmax(logits), data.validation.labels)
-                if progress.judge(value, recipe.patience) and accelerator.is_main_process:
-                    progress.keep_best(model, arguments.out)
-            log.evaluation(progress.update, value, float(np.mean(logits.argmax(axis=1) == data.validation.labels)))
-        if progress.update % arguments.checkpoint_every == 0 and progress.update < len(plan):
-            progress.save(arguments.out, accelerator)
-    accelerator.wait_for_everyone()
-    progress.load_best(model, arguments.out)
-    return progress
-
-
-def take_step(
-    model: torch.nn.Module,
-    optimizer: Any,  # noqa: ANN401
-    rows: np.ndarray,
-    examples: Examples,
-    padding: int,
-    recipe: ClassifierRecipe,
-    accelerator: Accelerator,
-) -> float:
-    """Update the weights by some examples, each process by its share of them; return the weighted mean loss (nats) over
-    all of them.
-    """
-    model.train()
-    total = float(examples.weights[rows].sum())
-    # Sorted by length before they are dealt out, so that the processes get equally much to do.
-    ranked = rows[np.argsort([len(examples.inputs[row]) for row in rows], kind="stable")]
-    own = ranked[accelerator.process_index :: accelerator.num_processes]
-    silent = len(own) == 0  # every process must take part in the exchange of gradients
-    batches = micro_batches(ranked[:1] if silent else own, examples.inputs, recipe.micro_tokens)
-    loss_sum = torch.zeros((), device=accelerator.device)
-    for number, batch in enumerate(batches, start=1):
-        ids, mask = (tensor.to(accelerator.device) for tensor in pad([examples.inputs[row] for row in batch], padding))
-        targets, weights = (
-            examples.targets[batch].to(accelerator.device),
-            examples.weights[batch].to(accelerator.device) * (not silent),
-        )
-        with nullcontext() if number == len(batches) else accelerator.no_sync(model):
-            logits = model(input_ids=ids, attention_mask=mask).logits
-            loss = (
-                torch.nn.functional.cross_entropy(logits.float(), targets, reduction="none") * weights
-            ).sum() / total
-            # Gradients are averaged over the processes, and the loss is a sum over them.
-            accelerator.backward(loss * accelerator.num_processes)
-        loss_sum += loss.detach()
-    accelerator.clip_grad_norm_(model.parameters(), recipe.gradient_norm)
-    optimizer.step()
-    optimizer.zero_grad()
-    return float(accelerator.reduce(loss_sum, "sum"))
-
-
-def rate_factor(update: int, updates: int, recipe: ClassifierRecipe) -> float:
-    """Return the learning rate of an update (from 0) relative to its highest: linear warm-up, then a linear decay to
-    zero or none.
-    """
-    warmup = max(1, round(recipe.warmup * updates))
-    if update < warmup:
-        return (update + 1) / warmup
-    return 1.0 if recipe.schedule == "constant" else (updates - update) / max(1, updates - warmup)
-
-
-def fingerprint(recipe: ClassifierRecipe, examples: Examples, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be."""
-    digest = hashlib.sha256(repr(examples.inputs).encode())
-    digest.update(examples.targets.numpy().tobytes() + examples.weights.numpy().tobytes())
-    return {"recipe": asdict(recipe), "examples": digest.hexdigest(), "start": str(arguments.start)}
 
 
 if __name__ == "__main__":

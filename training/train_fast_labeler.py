@@ -13,14 +13,11 @@ rest takes a few minutes on one core.
 """
 
 import argparse
-import csv
-import hashlib
 import itertools
 import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -29,24 +26,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 import yaml
-from classifier_data import CONVERSATIONS, Data, Part, load_data
-from classifier_recipe import ClassifierRecipe
-from linear_head_data import CROWD_LICENCE, WEAK_LICENCE, plain_text, report, split_turns
-from scipy.optimize import minimize
-from scipy.sparse import csr_array
 
-from edos_dataset.arrays import Floats
+from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler
-from edos_dataset.labeling.models.static import Codes, StaticLabeler, count_ngrams, damping, ngrams
-from edos_dataset.labels import LABELS
+from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions, fit_temperature, softmax
 from edos_dataset.runs.recipes import RecipeError, build
-
-SUBTITLES = tuple(
-    f"edos_amt/{name}.csv" for name in ("similar_dialogs", "self_labeled_dialogs", "similar_self_labeled_dialogs")
-)
-_REPORT = 20  # steps between two lines
-_CURVATURE = 0.1  # of the cross-entropy in one logit: p (1 - p), about
+from edos_dataset.runs.shards import digest
+from training.classifier.data import Data, Part, load_data
+from training.classifier.recipe import ClassifierRecipe
+from training.classifier.sources import CONVERSATIONS
+from training.examples import CROWD_LICENCE, WEAK_LICENCE, report
+from training.heads.fast_data import SUBTITLES, ask, read_unlabelled
+from training.heads.ngram_fit import bags_of, choose_keys, fit, rounded, soften
 
 
 @dataclass(frozen=True)
@@ -69,115 +61,6 @@ class FastRecipe:
     power: tuple[float, ...] = (0.5,)
     l2: tuple[float, ...] = (1e-5,)
     iterations: int = 40
-
-
-def read_unlabelled(folder: Path, held: set[str], count: int, seed: int) -> list[str]:
-    """Return distinct turns of conversations and subtitles, in an order drawn by `seed`; none has the words of a text
-    in `held` (as of `plain_text`).
-    """
-    texts: dict[str, str] = {}
-    for name in (*CONVERSATIONS, *SUBTITLES):
-        with (folder / name).open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                turns = (
-                    split_turns(row["os_dialog"])
-                    if "os_dialog" in row
-                    else [row["Text"].replace("_comma_", ",").strip()]
-                )
-                texts.update((plain_text(turn), turn) for turn in turns)
-    kept = [text for words, text in texts.items() if words and words not in held]
-    order = np.random.default_rng(seed).permutation(len(kept))[:count]
-    return [kept[row] for row in order]
-
-
-def ask(teacher: Labeler, texts: Sequence[str], cache: Path | None) -> Floats:
-    """Return the teacher's probabilities of texts, float32 [n, 41], from the cache if they are there."""
-    key = hashlib.sha256("\n".join([teacher.identity, *texts]).encode()).hexdigest()[:16]
-    path = cache / f"{key}.npy" if cache else None
-    if path and path.is_file():
-        found: Floats = np.load(path)
-        return found
-    parts = []
-    for start in range(0, len(texts), 10_000):
-        parts.append(teacher.predict_proba([[text] for text in texts[start : start + 10_000]]))
-        report(f"{teacher.identity} has labelled {start + len(parts[-1])} of {len(texts)} texts")
-    probabilities = np.concatenate(parts) if parts else np.zeros((0, len(LABELS)), np.float32)
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, probabilities)
-    return probabilities
-
-
-def soften(probabilities: Floats, temperature: float) -> Floats:
-    """Return probabilities at a temperature."""
-    return softmax(np.log(np.maximum(probabilities, 1e-9)), temperature).astype(np.float32)
-
-
-def choose_keys(texts: Sequence[str], least: int, most: int) -> Codes:
-    """Return the codes of the n-grams that stand in at least `least` texts, the `most` most frequent of them (of equals
-    the lower codes), rising.
-    """
-    seen = []
-    for codes, offsets in ngrams(texts):
-        rows = np.repeat(np.arange(len(texts), dtype=np.uint64), np.diff(offsets))
-        seen.append(np.unique(codes.astype(np.uint64) << np.uint64(32) | rows) >> np.uint64(32))
-    codes, counts = np.unique(np.concatenate(seen), return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:most]
-    return np.sort(codes[order[counts[order] >= least]]).astype(np.uint32)
-
-
-def bags_of(texts: Sequence[str], keys: Codes, power: float) -> csr_array:
-    """Return the damped counts of n-grams, float32 [texts, keys]."""
-    bags = count_ngrams(texts, keys)
-    return csr_array(sum(bags[1:], bags[0]).multiply(damping(bags, power)[:, None]), dtype=np.float32)
-
-
-def fit(bags: csr_array, targets: Floats, l2: float, iterations: int) -> tuple[Floats, Floats]:
-    """Fit softmax regression to targets whose rows sum to the weights of the examples; L-BFGS from zero. Return table
-    [n-grams, 41] and bias [41].
-
-    The loss is the cross-entropy, divided by the sum of the weights, plus l2 / 2 times the sum of the squared table;
-    the bias is free. The steps are taken in units of a guess at each row's curvature: else the few frequent n-grams set
-    the pace, and the rare ones, which tell most, hardly move in 100 steps.
-    """
-    size, labels = bags.shape[1], targets.shape[1]
-    weights = targets.sum(axis=1, keepdims=True)
-    total, transposed = float(weights.sum()), csr_array(bags.T)
-    curvature = _CURVATURE * np.asarray(bags.multiply(bags).mean(axis=0)).ravel() + l2
-    units = (1 / np.sqrt(np.r_[curvature, 1])).astype(np.float32)[:, None]
-    done = itertools.count(1)
-
-    def loss(point: Any) -> tuple[float, Any]:  # noqa: ANN401 - scipy has no types
-        table, bias = np.split(point.astype(np.float32).reshape(size + 1, labels) * units, [size])
-        logits = bags @ table + bias
-        logits -= logits.max(axis=1, keepdims=True)
-        probabilities = np.exp(logits)
-        sums = probabilities.sum(axis=1, keepdims=True)
-        value = float((targets * (np.log(sums) - logits)).sum(dtype=np.float64)) / total + l2 / 2 * float(
-            np.square(table, dtype=np.float64).sum()
-        )
-        slope = (probabilities / sums * weights - targets) / np.float32(total)
-        gradient = np.vstack([transposed @ slope + np.float32(l2) * table, slope.sum(axis=0, keepdims=True)])
-        if (number := next(done)) % _REPORT == 0:
-            report(f"  {number} steps, loss {value:.4f}")
-        return value, (gradient * units).ravel().astype(np.float64)
-
-    start = np.zeros((size + 1) * labels)
-    found = minimize(
-        loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": 8, "ftol": 1e-7, "gtol": 1e-7},
-    )
-    table, bias = np.split(found.x.astype(np.float32).reshape(size + 1, labels) * units, [size])
-    return table, bias[0]
-
-
-def rounded(keys: Codes, table: Floats, bias: Floats, power: float) -> StaticLabeler:
-    """Return the labeler whose table has 8 bits a number, each row with a scale of its own."""
-    scale = np.maximum(np.abs(table).max(axis=1), 1e-12) / 127
-    return StaticLabeler(keys, np.rint(table / scale[:, None]).astype(np.int8), scale.astype(np.float32), bias, power)
 
 
 def calibrated(labeler: StaticLabeler, part: Part) -> tuple[StaticLabeler, float]:
@@ -245,10 +128,7 @@ def describe(
             "test": len(data.test),
             "unlabelled": len(unlabelled),
         },
-        "data": [
-            {"file": name, "sha256": hashlib.sha256((arguments.data_dir / name).read_bytes()).hexdigest()}
-            for name in dict.fromkeys(files)
-        ],
+        "data": [{"file": name, "sha256": digest(arguments.data_dir / name)} for name in dict.fromkeys(files)],
         "licence_of_the_data": f"{WEAK_LICENCE}; {CROWD_LICENCE}",
         "recipe": asdict(recipe),
         "command": (

@@ -25,13 +25,19 @@ from typing import Any
 
 import numpy as np
 import yaml
-from linear_head_data import (
+
+from edos_dataset.arrays import Floats, Ints
+from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
+from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
+from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
+from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,
     WEAK_FILES,
     WEAK_LICENCE,
     Examples,
-    Ints,
     embed,
     one_hot,
     read_crowd,
@@ -40,13 +46,6 @@ from linear_head_data import (
     report,
     split,
 )
-
-from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import Encoder, limit_threads
-from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
-from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
-from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
 
 SPLITS = ("train", "validation", "test")
 
@@ -57,7 +56,7 @@ def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
     """
     probabilities = head.predict_proba(features)
     counts = confusion(labels, probabilities.argmax(axis=1))
-    found = {
+    figures = {
         **scores(probabilities, labels),
         "majority_class_accuracy": counts.sum(axis=1).max() / len(labels),
         "ece_before_temperature": calibration_error(LinearHead(head.weight, head.bias).predict_proba(features), labels),
@@ -75,7 +74,7 @@ def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
     f1 = np.nan_to_num(per_label(counts)["f1"])
     return {
         "examples": len(labels),
-        **{name: round(float(found[name]), 4) for name in kept},
+        **{name: round(float(figures[name]), 4) for name in kept},
         "f1_by_label": {name: round(float(value), 3) for name, value in zip(LABELS, f1, strict=True)},
     }
 

@@ -4,7 +4,7 @@ and write report and weights.
     python training/train_turn_segmenter.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/turns/turns.yaml \
         --cache build/turns --report evaluation/turns --out edos_dataset/segmentation/turns/weights
 
-`turn_data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of
+`turns/data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of
 every model that is measured: a training that was stopped goes on where it was. No episode is in the training and the
 test part of a split, in whatever form, and the threshold is 0.5 everywhere; but features and settings were chosen with
 an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all
@@ -29,15 +29,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
-from turn_bench import LEARNERS, Bench, Bools, Corpus, Floats
-from turn_data import count_labels
-from turn_metrics import ablation_row, measure
-from turn_report import Results, assess, write_report
-from turn_seams import Seams
 
+from edos_dataset.arrays import Bools, Floats
+from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.rules import RuleScorer
+from training.turns.bench import LEARNERS, Bench, Corpus
+from training.turns.data import count_labels
+from training.turns.metrics import ablation_row, measure
+from training.turns.report import assess, write_report
+from training.turns.seams import Seams
+from training.turns.tables import Results
 
 LICENCES = {
     "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",
@@ -52,7 +55,8 @@ LICENCES = {
 
 def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
     """Measure on every test show models that were fitted to all documents but those of the show."""
-    corpus, tables, scores = bench.corpus, [], {name: [] for name in (*bench.learners, "rules")}
+    corpus, tables = bench.corpus, []
+    scores: dict[str, list[Floats]] = {name: [] for name in (*bench.learners, "rules")}
     tested = np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
     for show in recipe["test_shows"]:
         test = tested & (corpus.shows == show)
@@ -87,7 +91,8 @@ def _assess(title: str, table: pa.Table, scores: Mapping[str, list[Floats]], rec
 def log_odds(scores: Floats) -> npt.NDArray[np.float64]:
     """Return the log-odds of probabilities; NaN stays."""
     exact = scores.astype(np.float64).clip(1e-7, 1 - 1e-7)
-    return np.log(exact / (1 - exact))
+    odds: npt.NDArray[np.float64] = np.log(exact / (1 - exact))
+    return odds
 
 
 def ablation(bench: Bench, recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -155,7 +160,7 @@ def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any]
         report(f"{learner}: written to {args.out / learner}")
     if set(LEARNERS) <= set(bench.learners):
         record = {"name": "turns-blend", "metrics": _metrics(results, "blend"), **common}
-        (args.out / "record.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_text(args.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def _metrics(results: Mapping[str, Results], scorer: str) -> dict[str, Any]:

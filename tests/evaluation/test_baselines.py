@@ -1,14 +1,8 @@
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from edos_dataset.labels import LABELS
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
-baselines = importlib.import_module("baselines")
+from evaluation import baselines
 
 GOOD, BAD = 16, 1
 

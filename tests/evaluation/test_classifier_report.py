@@ -1,20 +1,15 @@
 """The report on a classifier, from the command line."""
 
-import importlib
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.metrics.classification import evaluate_predictions
-
-pytest.importorskip("matplotlib")
-sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
-script = importlib.import_module("classifier_report")
-pictures = importlib.import_module("classifier_pictures")
+from evaluation import classifier_pictures as pictures
+from evaluation import classifier_report as script
 
 SAD, LONELY, JOYFUL = (LABEL_IDS[name] for name in ("sad", "lonely", "joyful"))
 # 10 sad: 6 right, 3 called lonely, 1 joyful; 5 lonely: 4 right, 1 sad.

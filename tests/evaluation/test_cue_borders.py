@@ -1,18 +1,12 @@
 """Borders between cues, by the names as a source has them."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE
 from edos_dataset.sources.speakers import read_cues
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
-cue_borders = importlib.import_module("cue_borders")
+from evaluation import cue_borders
 
 CUES = (
     "# ANN\n1.0\nWhere is\n2.0\n2.1\nthe boat?\n3.0\n# BOB\n3.2\nGone.\n4.0\n4.1\n(SIGHS)\n5.0\n5.2\nFar "

@@ -1,9 +1,7 @@
 """Silences and scenes of invented films."""
 
-import importlib
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +10,7 @@ import pytest
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, LINES
 from edos_dataset.sources.scripts import Speech
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
-gaps = importlib.import_module("gaps")
-scene_breaks = importlib.import_module("scene_breaks")
+from evaluation import gaps, scene_breaks
 
 WORDS = [
     "Nobody told the baker about the missing flour.",

@@ -1,7 +1,5 @@
-import importlib
 import json
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +9,7 @@ import pytest
 
 from edos_dataset.augmentation import learners
 from edos_dataset.labels import LABELS
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "evaluation"))
-ladder = importlib.import_module("ladder")
+from evaluation import ladder
 
 USED = 4
 
@@ -95,7 +91,6 @@ def climb(monkeypatch, folder, tmp_path, *more):
 def test_every_rung_learns_from_the_steps_up_to_its_own_and_is_compared_with_the_seed(
     extended, learner, tmp_path, monkeypatch, capsys
 ):
-    pytest.importorskip("sentence_transformers", reason="benchmarks/encoding.py, which describes the machine")
     report = climb(monkeypatch, extended, tmp_path, "--name", "invented")
     found = report["sets"]["invented"]
     assert learner.sizes == [2, 3, 4, 5] == list(found["train"].values())

@@ -1,6 +1,5 @@
 """Invented texts, a tiny backbone and runs of the training, for the tests of `train_classifier.py`."""
 
-import importlib
 import json
 import os
 import random
@@ -39,13 +38,6 @@ NOUNS = [
 ]
 USED = 8  # of the 41 labels
 ENVIRONMENT = {"ACCELERATE_USE_CPU": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-
-sys.path.insert(0, str(TRAINING))
-
-
-def load(name):
-    """Return a module of the training folder."""
-    return importlib.import_module(name)
 
 
 def make_backbone(folder, width=32):
@@ -97,10 +89,11 @@ def run_here(*values):
     """Run the script in this process."""
     from accelerate.state import AcceleratorState, GradientState
 
-    script = load("train_classifier")
+    from training import train_classifier
+
     with mock.patch.object(sys, "argv", [str(SCRIPT), *values]), mock.patch.dict(os.environ, ENVIRONMENT):
         try:
-            script.main()
+            train_classifier.main()
         finally:
             AcceleratorState._reset_state(reset_partial_state=True)
             GradientState._reset_state()

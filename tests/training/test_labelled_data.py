@@ -9,7 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from classifier_fixtures import NOUNS, USED, load, make_backbone, read_log, run_here, write_recipe
+import training.classifier.data
+import training.classifier.recipe
+import training.examples
+from classifier_fixtures import NOUNS, USED, make_backbone, read_log, run_here, write_recipe
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import digest
 
@@ -74,10 +77,10 @@ def place(tmp_path_factory):
 
 
 def read(place, folder, cache="cache", **settings):
-    recipe = load("classifier_recipe").ClassifierRecipe(
+    recipe = training.classifier.recipe.ClassifierRecipe(
         **{"task": "dialogue", "frequent_turns": 0, "near_duplicate": 0.999, **settings}
     )
-    return load("classifier_data").load_data(recipe, None, place.folder / cache, folder)
+    return training.classifier.data.load_data(recipe, None, place.folder / cache, folder)
 
 
 def test_parts_and_weights_come_from_the_set(place):
@@ -124,7 +127,7 @@ def test_training_rows_like_a_held_out_one_are_left_out_and_counted(place, tmp_p
 
 
 def test_further_sources_are_guarded_and_files_of_the_authors_need_their_folder(place):
-    frequent = load("linear_head_data").read_frequent(load("classifier_data").FREQUENT).dialogues
+    frequent = training.examples.read_frequent(training.classifier.data.FREQUENT).dialogues
     data = read(place, place.folder / "seed_set", frequent_turns=2.0)
     assert len(data.train) == len(place.parts["train"]) + len(frequent) - data.left_out["frequent turns"]
     with pytest.raises(

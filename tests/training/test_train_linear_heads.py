@@ -1,21 +1,17 @@
-import importlib
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from edos_dataset.crowd.splits import split_turns
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labels import LABEL_IDS
+from training import examples as data
+from training import train_linear_heads as script
 
 TRAINING = Path(__file__).parents[2] / "training"
 RECIPE = {"seed": 3, "near_duplicate": 0.95, "shares": [0.6, 0.2, 0.2]}
-
-
-sys.path.insert(0, str(TRAINING))
-data = importlib.import_module("linear_head_data")
-script = importlib.import_module("train_linear_heads")
 
 
 def examples(texts, labels, names=None):
@@ -41,7 +37,7 @@ def test_answers_are_one_of_the_41_or_missing(answer, label):
     ],
 )
 def test_dialogues_become_turns_as_our_sources_write_them(dialogue, turns):
-    assert data.split_turns(dialogue) == turns
+    assert split_turns(dialogue) == turns
 
 
 def test_weak_set_is_read_by_the_ids_of_its_lines(tmp_path):

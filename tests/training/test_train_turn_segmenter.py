@@ -1,6 +1,5 @@
 """The training of the shipped scorers, from labelled documents to reports and weights, on invented ones."""
 
-import importlib
 import json
 import sys
 from dataclasses import replace
@@ -17,13 +16,11 @@ from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.svm import SvmScorer
 from labelled_films import flat, labelled
-
-pytest.importorskip("matplotlib")
-sys.path.insert(0, str(Path(__file__).parents[2] / "training"))
-script = importlib.import_module("train_turn_segmenter")
-benches = importlib.import_module("turn_bench")
-labels = importlib.import_module("turn_labels")
-assess = importlib.import_module("turn_report").assess
+from training import train_turn_segmenter as script
+from training.turns import bench as benches
+from training.turns import labels
+from training.turns.data import CORPORA
+from training.turns.report import assess
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -257,7 +254,7 @@ def test_shipped_recipe_names_what_there_is():
     recipe = yaml.safe_load(
         (Path(script.__file__).parent / "recipes" / "turns" / "turns.yaml").read_text(encoding="utf-8")
     )
-    assert set(recipe["test_corpora"]) <= set(recipe["corpora"]) <= set(importlib.import_module("turn_data").CORPORA)
+    assert set(recipe["test_corpora"]) <= set(recipe["corpora"]) <= set(CORPORA)
     assert set(recipe["learners"]) <= set(benches.LEARNERS)
     benches.NetSettings(**recipe["learners"]["net"])
     named = {name for names in script.LICENCES for name in names.split(", ")}

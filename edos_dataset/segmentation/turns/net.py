@@ -2,7 +2,7 @@
 
 Words are embedded, filtered three at a time and pooled to a vector a sentence, beside the three first and three last
 words. Two layers of filters then run over the sentences of a document, so a seam is judged with the sentences around
-it; blocks, times and dashes come in as evidence of each sentence. `training/turn_net_fit.py` learns it; here it is
+it; blocks, times and dashes come in as evidence of each sentence. `training/turns/net_fit.py` learns it; here it is
 carried out in numpy, so that a run needs neither torch nor a second file format.
 
 A document is carried out by itself, so that its scores are the same bits whatever else is in a batch.
@@ -101,7 +101,7 @@ class NetScorer:
     """Score by P(same turn) of the network.
 
     Attributes:
-        weights: the parameters by name, as `Net` of training/turn_net_fit.py exports them; embeddings are int8 with a
+        weights: the parameters by name, as `Net` of training/turns/net_module.py exports them; embeddings are int8 with a
             scale a column, the others float16.
         vocabulary: uint64 [words], rising hashes of the words that have an embedding.
         languages: ISO 639-1 codes of the languages that it was trained on.

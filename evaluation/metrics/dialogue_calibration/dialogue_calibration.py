@@ -26,7 +26,7 @@ Returns:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _ARGUMENTS)
-class DialogueCalibration(evaluate.Metric):
+class DialogueCalibration(evaluate.Metric):  # type: ignore[misc]
     """Scores of probabilities."""
 
     def _info(self) -> evaluate.MetricInfo:

@@ -18,13 +18,13 @@ Args:
     references: the true ids.
 
 Returns:
-    accuracy, macro_precision, macro_recall, macro_f1 (means over the labels that are on either side), and by_label: label to precision, recall, f1, support;
-    the first three are None for a label on neither side.
+    accuracy, macro_precision, macro_recall, macro_f1 (means over the labels that are on either side), and by_label:
+    label to precision, recall, f1, support; the first three are None for a label on neither side.
 """
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _ARGUMENTS)
-class DialogueEmotion(evaluate.Metric):
+class DialogueEmotion(evaluate.Metric):  # type: ignore[misc]
     """Classification scores."""
 
     def _info(self) -> evaluate.MetricInfo:

@@ -1,0 +1,236 @@
+"""The network learns what is to be learned, the same from the same; numpy carries out what torch learned."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from edos_dataset.segmentation.turns.evidence import UNKNOWN, read
+from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
+from edos_dataset.text import hash64
+from labelled_films import flat, labelled
+from training.turns import net_fit as training
+
+SMALL = training.NetSettings(
+    embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2
+)
+FEW = replace(SMALL, epochs=2)
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def films(count, corpus="mill"):
+    return [(corpus, f"d{number}", f"f{number}") for number in range(count)]
+
+
+def everything(table):
+    return np.ones(len(flat(table, "same_turn")), bool)
+
+
+def with_labels(table, values):
+    lists = pa.ListArray.from_arrays(table["same_turn"].combine_chunks().offsets, pa.array(values, pa.int8()))
+    return table.set_column(table.schema.get_field_index("same_turn"), "same_turn", lists)
+
+
+def odd_documents():
+    """Return documents of all lengths, with sentences of no and of many words, blocks of two,
+    times that are not known.
+    """
+    rows = labelled(films(8), sentences=9).to_pylist()
+    for number, row in enumerate(rows):
+        row["sentences"] = row["sentences"][: number + 1]
+    for line, text in zip(
+        rows[5]["sentences"],
+        ["", "Oh.", "", "", "Rivers and boats and stones, and Anna: and all the rest of it?", "But..."],
+        strict=True,
+    ):
+        line |= {"text": text, "first_block": 0, "last_block": 0, "dash": True}
+    for line in rows[7]["sentences"]:
+        line |= {"start": None, "end": None, "first_block": None, "last_block": None}
+    return pa.Table.from_pylist(rows, schema=labelled(films(1)).schema)
+
+
+def random_network(table):
+    vocabulary = training._vocabulary(read(table, "en"), 2)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        net = training.Net(len(vocabulary), SMALL).eval()
+        with torch.no_grad():
+            for values in net.parameters():
+                values *= 2  # so that scores differ
+    return net, vocabulary
+
+
+def torch_scores(net, inputs):
+    with torch.no_grad():
+        return torch.sigmoid(net(inputs)).numpy()
+
+
+def test_numpy_scores_as_torch_does():
+    table = odd_documents()
+    net, vocabulary = random_network(table)
+    scorer, inputs = training.export(net, vocabulary), list(read_inputs(read(table, "en"), vocabulary))
+    numpy = scorer.same_turn(table)
+    seams = ~np.isnan(numpy)
+    assert seams.sum() == sum(range(8))
+    assert np.ptp(numpy[seams]) > 0.1
+    full = torch_scores(net, inputs)[seams]
+    assert 0 < np.abs(numpy[seams] - full).max() < 1e-3, "weights are rounded"
+    with torch.no_grad():
+        for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("out", 1)):
+            weight, layer = torch.from_numpy(scorer.weights[f"{name}.weight"].astype(np.float32)), getattr(net, name)
+            layer.weight.copy_(torch.cat(weight.chunk(steps, dim=1)).T)
+            layer.bias.copy_(torch.from_numpy(scorer.weights[f"{name}.bias"]))
+        net.words.weight.copy_(torch.from_numpy(scorer.weights["words"] * scorer.weights["words_scale"]))
+        net.cases.weight.copy_(torch.from_numpy(scorer.weights["cases"]))
+        net.evidence.weight.copy_(torch.from_numpy(scorer.weights["evidence"]))
+    np.testing.assert_allclose(numpy[seams], torch_scores(net, inputs)[seams], atol=1e-5)
+
+
+def test_rounding_is_to_8_and_16_bits():
+    net, vocabulary = random_network(odd_documents())
+    weights = training.export(net, vocabulary).weights
+    words = net.words.weight.detach().numpy()
+    assert (weights["words"].dtype, weights["evidence"].dtype, weights["first.weight"].dtype) == (
+        np.int8,
+        np.float16,
+        np.float16,
+    )
+    assert np.abs(weights["words"]).max(axis=0).tolist() == [127] * SMALL.embedding
+    assert (np.abs(weights["words"] * weights["words_scale"] - words) <= weights["words_scale"] / 2 * 1.001).all()
+    assert not weights["words"][0].any()
+
+
+def test_learns_a_rule_from_few_documents():
+    table, unseen = labelled(films(24)), labelled(films(12), seed=1)
+    scorer = training.fit_net(table, everything(table), SMALL)
+    labels, scores = flat(unseen, "same_turn"), scorer.same_turn(unseen)
+    known = labels >= 0
+    assert ((scores >= 0.5) == (labels == 1))[known].mean() > 0.99
+    assert scores[labels == 1].mean() > 0.9 > 0.1 > scores[labels == 0].mean()
+
+
+def test_the_same_data_give_the_same_scorer_and_nobody_elses_dice_are_touched():
+    table = labelled(films(6))
+    torch.manual_seed(1)
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002 - to see that nobody uses it
+    first = training.fit_net(table, everything(table), FEW)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
+    torch.manual_seed(2)
+    assert training.fit_net(table, everything(table), FEW).identity == first.identity
+    assert training.fit_net(table, everything(table), replace(FEW, seed=1)).identity != first.identity
+
+
+def test_seams_that_are_not_chosen_or_not_labelled_teach_nothing():
+    table = labelled(films(6))
+    labels = flat(table, "same_turn").copy()
+    chosen = np.random.default_rng(0).random(len(labels)) < 0.7
+    spoilt = with_labels(table, np.where(chosen, labels, 1 - np.abs(labels)))
+    unknown = with_labels(table, np.where(chosen, labels, -1))
+    identities = {
+        training.fit_net(spoilt, chosen, FEW).identity,
+        training.fit_net(unknown, everything(table), FEW).identity,
+    }
+    assert identities == {training.fit_net(table, chosen, FEW).identity}
+    assert training.fit_net(table, everything(table), FEW).identity not in identities
+
+
+@pytest.mark.parametrize("label", [-1, 0, 1])
+def test_one_class_is_too_few(label):
+    table = labelled(films(3))
+    with pytest.raises(ValueError, match="the turn goes on and some where a new one begins"):
+        training.fit_net(table, flat(table, "same_turn") == label, FEW)
+
+
+def test_vocabulary_is_of_frequent_words_that_are_no_names():
+    texts = ["Then Anna came.", "Then Anna left.", "Rain then."]
+    rows = labelled(films(1), sentences=3).to_pylist()
+    for line, text in zip(rows[0]["sentences"], texts, strict=True):
+        line["text"] = text
+    found = training._vocabulary(read(pa.Table.from_pylist(rows, schema=labelled(films(1)).schema), "en"), 2)
+    assert {hash64("then"), hash64(".")} < set(found.tolist())
+    assert hash64("anna") not in found and len(found) == 3, "the third stands for all names"
+    assert (np.diff(found) > 0).all()
+
+
+def test_hidden_words_are_unknown_ones():
+    table = odd_documents()
+    net, vocabulary = random_network(table)
+    inputs = list(read_inputs(read(table, "en"), vocabulary))
+    unknown = [replace(document, words=np.minimum(document.words, 1)) for document in inputs]
+    with torch.no_grad():
+        assert torch.equal(net(inputs, 1.0, torch.Generator()), net(unknown))
+        assert not torch.equal(net(inputs), net(unknown))
+
+
+def test_hidden_evidence_is_unknown():
+    (inputs,) = read_inputs(read(labelled(films(1)), "en"), np.zeros(0, np.uint64))
+    groups = np.array([name.split(".")[0] for name in EVIDENCE])
+    unknown = PLACES[UNKNOWN] + BINS * np.arange(len(EVIDENCE))
+    rng, kinds = np.random.default_rng(0), set()
+    for _ in range(30):
+        found = training._hide(inputs, 1.0, rng)
+        hidden = (found.evidence == unknown).all(axis=0)
+        assert (found.evidence[:, ~hidden] == inputs.evidence[:, ~hidden]).all()
+        assert found.words is inputs.words
+        kinds.add(frozenset(groups[hidden]))
+    assert kinds == {frozenset({"block"}), frozenset({"timing", "density"})}
+    assert not (inputs.evidence[:, groups != "dash"] == unknown[groups != "dash"]).all(axis=0).any(), (
+        "what was given is as it was"
+    )
+    assert sum(training._hide(inputs, 0.1, rng) is not inputs for _ in range(1000)) == pytest.approx(100, abs=40)
+
+
+FORMS = [
+    *films(4, "mill"),
+    *films(3, "mill_dashes"),
+    *films(1, "mill_plain"),
+    *films(20, "harbour"),
+]
+
+
+def test_a_document_in_several_forms_is_one():
+    forms = training._forms(labelled(FORMS, sentences=2))
+    assert forms == {"mill": [[0, 4, 7], [1, 5], [2, 6], [3]], "harbour": [[row] for row in range(8, 28)]}
+
+
+def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
+    forms = training._forms(labelled(FORMS, sentences=2))
+    rng = np.random.default_rng(0)
+    passes = [training._pass(forms, replace(SMALL, share={"harbour": 0.25}), rng) for _ in range(60)]
+    for rows in passes:
+        mill = [row for row in rows if row < 8]
+        assert sorted(number for row in mill for number, same in enumerate(forms["mill"]) if row in same) == [
+            0,
+            1,
+            2,
+            3,
+        ]
+        assert len(rows) == len(set(rows)) == 4 + 5
+    assert {row for rows in passes for row in rows} == set(range(28)), "in time every form has its turn"
+    assert passes[0] != sorted(passes[0])
+
+
+def test_batches_hold_whole_documents_and_all_of_them():
+    examples = [training.Example(None, np.full(size, row), None) for row, size in enumerate([5, 0, 30, 12, 1, 9, 40])]
+    rows = [6, 2, 0, 1, 3, 5, 4]
+    batches = [
+        [int(example.label[0]) if len(example.label) else 1 for example in batch]
+        for batch in training._batches(rows, examples, 25)
+    ]
+    assert [row for batch in batches for row in batch] == rows
+    assert all(sum(len(examples[row].label) for row in batch[1:]) < 25 for batch in batches)
+
+
+def test_what_is_exported_is_what_is_saved(tmp_path):
+    """The exported weights are transposed views in memory, which a file does not know of."""
+    table = odd_documents()
+    net, vocabulary = random_network(table)
+    scorer = training.export(net, vocabulary)
+    scorer.save(tmp_path)
+    again = NetScorer.load(tmp_path)
+    np.testing.assert_array_equal(again.same_turn(table), scorer.same_turn(table))
+    assert again.identity == scorer.identity

@@ -1,0 +1,3 @@
+"""The scripts that make the models that the package ships, and what they share. They live in the repository, not in the
+wheel.
+"""

@@ -1,0 +1,1 @@
+"""The two classifiers: recipe, data, model, training, results."""

@@ -1,0 +1,190 @@
+"""The model of a recipe: built from a backbone or a trained classifier, its input as token ids, its learning rates by
+layer.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.labels import LABEL_IDS, LABELS
+from training.classifier.recipe import ClassifierRecipe
+
+HIDDEN_DROPOUTS = ("hidden_dropout_prob", "hidden_dropout", "dropout", "embedding_dropout", "mlp_dropout")
+ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
+NAMES: dict[str, Any] = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
+
+
+def build_tokenizer(recipe: ClassifierRecipe) -> PreTrainedTokenizerBase:
+    """Return the backbone's tokenizer, to which "[SEP]" in a text is text and not the end of a turn."""
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        _backbone(recipe.base_model), split_special_tokens=True
+    )
+    return tokenizer
+
+
+def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, start: Path | None) -> PreTrainedModel:
+    """Return the model to train.
+
+    Args:
+        recipe: the training.
+        tokenizer: the backbone's.
+        start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without
+            it the head is new.
+    """
+    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model))
+    for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, recipe.attention_dropout)):
+        settings.update(
+            {name: value for name in names if hasattr(settings, name)}
+        )  # each family of models has its own names
+    # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
+    backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings, dtype=torch.float32)
+    model = _plain(recipe, backbone) if recipe.architecture == "plain" else _ours(recipe, backbone, tokenizer)
+    if start is not None:
+        _take_over(model, AutoModelForSequenceClassification.from_pretrained(start))
+    if recipe.lora_rank:
+        _add_adapters(_encoder(model), recipe)
+    elif recipe.frozen_embeddings:
+        _encoder(model).get_input_embeddings().requires_grad_(False)
+    if isinstance(model, DialogueClassifier):
+        # What the forward pass does not use is not trained: several processes would wait for its gradients.
+        unused = ("encoder.pooler.", "attention_") if recipe.pooling == "mean" else ("encoder.pooler.",)
+        for name, parameter in model.named_parameters():
+            if name.startswith(unused):
+                parameter.requires_grad_(False)
+    return model
+
+
+def _plain(recipe: ClassifierRecipe, backbone: PreTrainedModel) -> PreTrainedModel:
+    """Return the backbone's stock classifier, which has its own pooler; the encoder's weights are the same."""
+    config = backbone.config
+    own = {"classifier_dropout": recipe.dropout, "problem_type": "single_label_classification"}
+    config.update({**NAMES, **own, "context": recipe.context})
+    model: PreTrainedModel = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
+    model.base_model.load_state_dict(backbone.state_dict(), strict=False)
+    return model
+
+
+def _ours(recipe: ClassifierRecipe, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    """Return our classifier around the backbone."""
+    path = "_name_or_path"  # of this machine
+    model = DialogueClassifier(
+        DialogueClassifierConfig(
+            encoder={key: value for key, value in backbone.config.to_dict().items() if key != path},
+            decay=recipe.decay,
+            normalisation=recipe.normalisation,
+            pooling=recipe.pooling,
+            separators=separators_between(tokenizer),
+            separator_id=tokenizer.sep_token_id,
+            max_tokens=recipe.max_tokens,
+            dropout=recipe.dropout,
+            context=recipe.context,
+            **NAMES,
+        )
+    )
+    model.encoder.load_state_dict(backbone.state_dict())
+    return model
+
+
+def _encoder(model: PreTrainedModel) -> PreTrainedModel:
+    return cast(PreTrainedModel, model.base_model)
+
+
+def _take_over(model: PreTrainedModel, trained: PreTrainedModel) -> None:
+    """Load the weights of a trained classifier: its encoder always, its head if it is of the same form."""
+    own, prefix = model.state_dict(), f"{trained.base_model_prefix}."
+    known = {
+        re.sub(f"^{re.escape(prefix)}", f"{model.base_model_prefix}.", name): value
+        for name, value in trained.state_dict().items()
+    }
+    for name, value in own.items():
+        inside = name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name
+        if (inside and name not in known) or (name in known and known[name].shape != value.shape):
+            raise ValueError(
+                f"--start: the classifier has another backbone than the recipe's base_model: its {name} is missing or "
+                "of another shape"
+            )
+    model.load_state_dict({name: value for name, value in known.items() if name in own}, strict=False)
+
+
+def _add_adapters(encoder: nn.Module, recipe: ClassifierRecipe) -> None:
+    from peft import LoraConfig, inject_adapter_in_model
+
+    settings = LoraConfig(
+        r=recipe.lora_rank,
+        lora_alpha=2 * recipe.lora_rank,
+        lora_dropout=recipe.encoder_dropout,
+        target_modules="all-linear",
+    )
+    encoder.requires_grad_(False)
+    inject_adapter_in_model(settings, encoder)
+
+
+def merge_adapters(model: nn.Module) -> None:
+    """Fold LoRA adapters into the weights that they change, so that the saved model is a plain one."""
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    for name, module in list(model.named_modules()):
+        if isinstance(module, BaseTunerLayer):
+            module.merge()
+            parent = model.get_submodule(name.rpartition(".")[0])
+            setattr(parent, name.rpartition(".")[2], module.get_base_layer())
+
+
+def token_ids(
+    recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, dialogues: Sequence[Sequence[str]]
+) -> list[list[int]]:
+    """Return the input of every dialogue, newest turn first, at most `max_tokens` long; the history is cut to `context`
+    turns.
+    """
+    kept = [list(turns) if recipe.context is None else list(turns[-recipe.context - 1 :]) for turns in dialogues]
+    texts = [turn for turns in kept for turn in turns]
+    flat = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+    separators, result, start = separators_between(tokenizer), [], 0
+    for turns in kept:
+        own, start = flat[start : start + len(turns)], start + len(turns)
+        result.append(sequence(own, tokenizer.cls_token_id, tokenizer.sep_token_id, separators, recipe.max_tokens))
+    return result
+
+
+def separators_between(tokenizer: PreTrainedTokenizerBase) -> int:
+    """Return how many separator tokens the tokenizer puts between two texts: 1 in BERT, 2 in RoBERTa."""
+    return int(tokenizer("a", "a")["input_ids"].count(tokenizer.sep_token_id)) - 1
+
+
+def parameter_groups(model: PreTrainedModel, recipe: ClassifierRecipe) -> list[dict[str, Any]]:
+    """Return the trained parameters with their learning rates: `head_learning_rate` outside the encoder, inside it less
+    from layer to layer downwards.
+
+    Biases and normalisations have no weight decay.
+    """
+    encoder = _encoder(model)
+    depth = int(encoder.config.num_hidden_layers)
+    inside = {id(parameter) for parameter in encoder.parameters()}
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        rate = recipe.head_learning_rate
+        if id(parameter) in inside and "pooler" not in name:
+            layer = re.search(r"\.layers?\.(\d+)\.", name)
+            rate = recipe.learning_rate * recipe.layer_decay ** (depth - int(layer[1]) - 1 if layer else depth)
+        groups.setdefault((rate, recipe.weight_decay if parameter.ndim > 1 else 0.0), []).append(parameter)
+    return [{"params": members, "lr": rate, "weight_decay": decay} for (rate, decay), members in groups.items()]
+
+
+def _backbone(name: str) -> str:
+    return str(model_folder(name)) if name == DEFAULT_MODEL else name

@@ -1,0 +1,1 @@
+"""The linear heads and the fast labeler: softmax regressions on embeddings and on n-grams."""

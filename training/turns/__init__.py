@@ -1,0 +1,1 @@
+"""The scorers of turn borders: labelled documents, learners, measures, reports."""
