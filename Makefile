@@ -24,6 +24,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 # The page of spaces/labeler on this machine. SEED: a folder of `edos crowd seed`, or a data set of the Hub.
 space: install
