@@ -1,7 +1,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -128,11 +127,10 @@ print(json.dumps([answers, errors]))
 """
 
 
-def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path):
+def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path, environment):
     model = write(tmp_path)
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
     done = subprocess.run(
-        [sys.executable, "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment
+        ["python", "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment
     )
     assert done.returncode == 0, done.stderr[-2000:]
     (text, dialogue, everything, batch, last), errors = json.loads(done.stdout.splitlines()[-1])
