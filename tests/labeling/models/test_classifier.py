@@ -129,9 +129,7 @@ print(json.dumps([answers, errors]))
 
 def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path, environment):
     model = write(tmp_path)
-    done = subprocess.run(
-        ["python", "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run(["python", "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     (text, dialogue, everything, batch, last), errors = json.loads(done.stdout.splitlines()[-1])
     assert (
