@@ -5,6 +5,7 @@ input.
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -22,13 +23,14 @@ FEW = [FILMS / "ass", FILMS / "vtt"]
 MOMENTS = random.Random(os.environ.get("EDOS_TEST_SEED", time.time_ns()))
 
 SCRIPT = """
-import sys
+import os, sys
 from pathlib import Path
 from edos_dataset.commands.curate import curate, subtitles_to_edos
 from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
 if __name__ == "__main__":
+    print(os.getpid(), flush=True)
     out, workers, models, *sources = sys.argv[1:]
     pipeline = override(subtitles_to_edos(*models.split()), ["select.top=60", "cap.limit=2"])
     curate(find_films([Path(source) for source in sources], "en"), Path(out), pipeline, workers=int(workers), shard_sentences=150, keep_rejects=True)
@@ -72,12 +74,13 @@ def kill(commands, script):
 
     def start_and_kill(out, steps, **options):
         command = [commands / "python", *arguments(script, out, **options)]
-        with subprocess.Popen(command, env=environment(), start_new_session=True) as process:
+        with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+            run = int(process.stdout.readline())
             while finished(out) < steps:
                 assert process.poll() is None, f"ended after {finished(out)} steps, before it was killed"
                 time.sleep(0.002)
             time.sleep(MOMENTS.uniform(0, 0.05))
-            process.kill()  # the parent alone: its workers must notice by themselves
+            os.kill(run, signal.SIGKILL)  # the parent alone: its workers must notice by themselves
 
     return start_and_kill
 
