@@ -11,7 +11,7 @@ wheel="$(ls "$root"/dist/*.whl)"
 "${PYTHON:-python3}" -m venv "$place/venv"
 # --no-compile: most modules of the dependencies are never imported here, and compiling them all takes longer than these tests
 install() { "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --constraint "$root/constraints.txt" "$@"; }
-run() { (cd "$place/here" && EDOS_WHEEL="$place/venv" HF_HUB_OFFLINE=1 "$place/venv/bin/pytest" -q -p no:cacheprovider "$@"); }
+run() { (cd "$place/here" && EDOS_WHEEL="$place/venv" HF_HUB_OFFLINE=1 "$place/venv/bin/pytest" -q -p no:cacheprovider -o pythonpath="$place/tests/support" "$@"); }
 
 mkdir "$place/here"
 cp -r "$root/tests" "$root/docs" "$place"
@@ -21,5 +21,7 @@ ln -s "$("$place/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path
 
 run ../tests/wheel/test_base_install.py
 install "$wheel[offline]"
-run ../tests/wheel/test_installed.py ../tests/test_recipes.py ../tests/test_loading.py ../tests/labeling/test_packed.py
-run -n 2 ../tests/docs/test_examples.py -k "page and (quickstart or publish)" # sample, curate, load, label, publish, labels-only, hydrate
+# of the guides those two in which all steps occur: sample, curate, load, label, publish, labels-only, hydrate
+pages=(../tests/docs/test_examples.py::test_page\[{quickstart,publish}\])
+tests=(../tests/wheel/test_installed.py ../tests/runs/test_recipes.py ../tests/releases/test_load.py ../tests/labeling/models/test_packed.py)
+run -n 2 --dist worksteal "${pages[@]}" "${tests[@]}"

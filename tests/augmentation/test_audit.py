@@ -8,8 +8,8 @@ import pytest
 from edos_dataset.augmentation.audit import judged, write_audit
 from edos_dataset.augmentation.extended import write_extended
 from edos_dataset.metrics.classification import wilson
-from edos_dataset.runs.shards import locked
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import locked
 from extended_rows import counts, row, self_labelled, spread, step, table
 
 VOID = {"meta", "input"}

@@ -9,8 +9,8 @@ from datasets import ClassLabel, load_dataset
 
 from edos_dataset.augmentation.extended import card, extended_features, read_extended, write_extended
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.runs.shards import locked
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import locked
 from extended_rows import counts, row, self_labelled, spread, step, table
 
 SEED = {"train": 1, "validation": 1, "test": 1}

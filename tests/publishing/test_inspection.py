@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.publishing.inspection import random_dialogues
-from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.manifest import read_manifest
 
 MANIFEST = {"stages": [], "configs": {"os": {}, "edos": {}}}
 
