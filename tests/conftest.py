@@ -64,19 +64,27 @@ def commands(tmp_path_factory, hub_port):
     from warm_python import warm_python
 
     folder = tmp_path_factory.mktemp("warm")
+    lead(folder / "home", tmp_path_factory.mktemp("home"))
     with warm_python(folder, client_environment(f"http://127.0.0.1:{hub_port}", folder / "home")) as commands:
         yield commands
+
+
+def lead(link, folder):
+    """Let a symbolic link lead to another folder."""
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
 
 
 @pytest.fixture
 def environment(hub, commands, tmp_path):
     """The variables of somebody who works with the local Hub, with caches of their own, and `commands` at hand."""
-    (tmp_path / "home").mkdir()
-    home = commands.with_name("home")
-    if commands == Path(sys.executable).parent:
-        home = tmp_path / "home"
-    else:
-        home.unlink(missing_ok=True)
-        home.symlink_to(tmp_path / "home")
+    home = tmp_path / "home"
+    home.mkdir()
+    link = commands.with_name("home")  # what imported modules have read stays; where it leads does not
+    before = link.readlink() if link.is_symlink() else None
+    if before:
+        lead(link, home)
     path = os.pathsep.join([str(commands), os.environ["PATH"]])
-    return {**os.environ, **hub.environment(home), "PATH": path}
+    yield {**os.environ, **hub.environment(link if before else home), "PATH": path}
+    if before:
+        lead(link, before)

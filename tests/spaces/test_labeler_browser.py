@@ -37,7 +37,7 @@ CONTRAST = """(chip) => {
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory):
+def started(commands, tmp_path_factory):
     """The app, started in an empty folder: its address once it answers, and the folder."""
     folder = tmp_path_factory.mktemp("space")
     with socket.socket() as free:
@@ -46,7 +46,7 @@ def started(tmp_path_factory):
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
     with (folder / "log").open("w+") as log:
         app = subprocess.Popen(
-            [sys.executable, SPACE / "app.py", "--port", str(port)],
+            [commands / "python", SPACE / "app.py", "--port", str(port)],
             cwd=folder,
             env=environment,
             stdout=log,
@@ -211,10 +211,10 @@ def test_a_program_asks_for_labels(started):
     assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/label"]
 
 
-def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(tmp_path):
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "EDOS_SEED": "no/seed"}
+def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(environment, tmp_path):
+    environment["EDOS_SEED"] = "no/seed"
     done = subprocess.run(
-        [sys.executable, SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        ["python", SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 1
     assert (
