@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
+LOOK := from datasets import load_dataset; print(load_dataset("edos", split="train")[0])
 
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -15,7 +16,7 @@ demo: install
 	cd $(DEMO) && $(CURDIR)/$(BIN)/edos curate films --out edos
 	cd $(DEMO) && $(CURDIR)/$(BIN)/edos inspect edos --dialogues 5 --seed 1
 	cd $(DEMO) && $(CURDIR)/$(BIN)/python -c 'from datasets import load_dataset; print(load_dataset("edos"))'
-	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'from datasets import load_dataset; print(load_dataset("edos", split="train")[0])'"'"
+	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'$(LOOK)'"'"
 
 test: install lint
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -48,7 +49,8 @@ wheel-test: wheel
 install: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; name it: make PYTHON=python3.12")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
+	"Python 3.10 or newer is needed; name it: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@

@@ -21,7 +21,8 @@ for version in sys.argv[3:]:
     for config in sys.argv[2].split(","):
         loaded = load_dataset(sys.argv[1], config, revision=version)
         assert all(part.features == folder_features(config) for part in loaded.values()), config
-        found[version][config] = {row["dialogue_id"]: [split, row["turns"]] for split, part in loaded.items() for row in part}
+        rows = [(split, row) for split, part in loaded.items() for row in part]
+        found[version][config] = {row["dialogue_id"]: [split, row["turns"]] for split, row in rows}
     assert sorted(found[version]["edos"]) == sorted(row["dialogue_id"] for part in default.values() for row in part)
 print(json.dumps(found))
 """

@@ -34,7 +34,8 @@ if __name__ == "__main__":
     print(os.getpid(), flush=True)
     out, workers, models, *sources = sys.argv[1:]
     pipeline = override(subtitles_to_edos(*models.split()), ["select.top=60", "cap.limit=2"])
-    curate(find_films([Path(source) for source in sources], "en"), Path(out), pipeline, workers=int(workers), shard_sentences=150, keep_rejects=True)
+    films = find_films([Path(source) for source in sources], "en")
+    curate(films, Path(out), pipeline, workers=int(workers), shard_sentences=150, keep_rejects=True)
 """
 
 

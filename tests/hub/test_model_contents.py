@@ -28,8 +28,9 @@ DIALOGUE = ["i am sad .", "oh great !"]
 CLASSIFY = f"""
 import json, sys
 from transformers import pipeline
-classify = pipeline("text-classification", model=sys.argv[1], revision=sys.argv[2] or None, trust_remote_code=sys.argv[3] == "custom")
-print(json.dumps(classify({DIALOGUE!r} if sys.argv[3] == "custom" else {DIALOGUE[1]!r}, top_k=3)))
+name, revision, kind = sys.argv[1:]
+classify = pipeline("text-classification", model=name, revision=revision or None, trust_remote_code=kind == "custom")
+print(json.dumps(classify({DIALOGUE!r} if kind == "custom" else {DIALOGUE[1]!r}, top_k=3)))
 """
 
 

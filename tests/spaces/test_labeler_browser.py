@@ -32,8 +32,10 @@ DIALOGUE = (
 )
 WAIT = 120_000  # milliseconds, for a busy machine
 CONTRAST = """(chip) => {
-  const channel = (value) => { value /= 255; return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
-  const luminance = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number); return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b) };
+  const channel = (value) => { value /= 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
+  const luminance = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b) };
   const ground = (element) => { const colour = getComputedStyle(element).backgroundColor;
     return /, 0\\)$|transparent/.test(colour) && element.parentElement ? ground(element.parentElement) : colour };
   const [low, high] = [getComputedStyle(chip).color, ground(chip)].map(luminance).sort((a, b) => a - b);

@@ -1,10 +1,11 @@
 """Python processes without the seconds that imports take: one that has imported what is heavy waits at a socket, and
 forks for every command.
 
-A command so started is a process of its own, with its own arguments, environment, folder and streams. It dies soon after
-what the caller holds; at once only if it is killed itself, by the number that it tells. This package is never imported beforehand. Two things it cannot show: how long a start takes, and
-whether a result depends on the order of a set, for the seed of hashes is that of the waiting process; so what must be
-the same twice is made once by `sys.executable`.
+A command so started is a process of its own, with its own arguments, environment, folder and streams. It dies soon
+after what the caller holds; at once only if it is killed itself, by the number that it tells. This package is never
+imported beforehand. Two things it cannot show: how long a start takes, and whether a result depends on the order of a
+set, for the seed of hashes is that of the waiting process; so what must be the same twice is made once by
+`sys.executable`.
 """
 
 import atexit

@@ -116,7 +116,13 @@ from transformers import pipeline
 classify = pipeline("text-classification", model=sys.argv[1], trust_remote_code=True)
 assert not any(name.startswith("edos_dataset") for name in sys.modules)
 turns = ["i am so sad", "what ?", "you are happy ."]
-answers = [classify("i am happy"), classify(turns), classify(turns, top_k=None), classify([turns, ["i am happy"]], top_k=3, batch_size=2), classify(turns[-1:])]
+answers = [
+    classify("i am happy"),
+    classify(turns),
+    classify(turns, top_k=None),
+    classify([turns, ["i am happy"]], top_k=3, batch_size=2),
+    classify(turns[-1:]),
+]
 errors = []
 for bad in ([], [[]], [1], 7):
     try:
