@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
+LOOK := from datasets import load_dataset; print(load_dataset("edos", split="train")[0])
 
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint space wheel wheel-test install clean
+.PHONY: demo test test-fast lint space wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -15,15 +16,20 @@ demo: install
 	cd $(DEMO) && $(CURDIR)/$(BIN)/edos curate films --out edos
 	cd $(DEMO) && $(CURDIR)/$(BIN)/edos inspect edos --dialogues 5 --seed 1
 	cd $(DEMO) && $(CURDIR)/$(BIN)/python -c 'from datasets import load_dataset; print(load_dataset("edos"))'
-	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'from datasets import load_dataset; print(load_dataset("edos", split="train")[0])'"'"
+	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'$(LOOK)'"'"
 
 test: install lint
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# All that starts no process, no browser and no training: for while one works.
+test-fast: install
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 # The page of spaces/labeler on this machine. SEED: a folder of `edos crowd seed`, or a data set of the Hub.
 space: install
@@ -43,7 +49,8 @@ wheel-test: wheel
 install: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; name it: make PYTHON=python3.12")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
+	"Python 3.10 or newer is needed; name it: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@

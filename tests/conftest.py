@@ -1,4 +1,9 @@
-"""Settings of all tests."""
+"""Settings of all tests, and what several rooms of them start: a local Hub, and processes that need not import."""
+
+import os
+import socket
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -7,11 +12,32 @@ from hypothesis import settings
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
+# Several processes share the cores already; read when numpy and torch are imported, so before that.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def pytest_collection_modifyitems(items):
+    """What starts processes is slow, beside what is marked so."""
+    for item in items:
+        if "commands" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def hub_port():
+    """A port of this machine at which all local Hubs of this process listen, one after the other: clients read the
+    address once, when they are imported.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
 
 @pytest.fixture
-def hub(monkeypatch):
+def hub(monkeypatch, hub_port):
     """A local Hub; `huggingface_hub` in this process talks to it where it is given `endpoint=hub.url`, fresh ones by
-    `hub.environment(home)`.
+    the fixture `environment`.
     """
     from huggingface_hub import constants
 
@@ -20,7 +46,7 @@ def hub(monkeypatch):
     # Read from the environment when huggingface_hub was imported, so setting that would be too late.
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    with LocalHub() as server:
+    with LocalHub(port=hub_port) as server:
         yield server
 
 
@@ -31,3 +57,41 @@ def files():
 
     with FileServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory, hub_port):
+    """The folder of `python`, `edos` and `hf`, to put first in PATH. They start at once (`warm_python`), except in an
+    installed wheel, where what starts is what a user starts.
+    """
+    if not hasattr(os, "pidfd_open") or os.environ.get("EDOS_WHEEL"):
+        yield Path(sys.executable).parent
+        return
+    from local_hub.server import client_environment
+    from warm_python import warm_python
+
+    folder = tmp_path_factory.mktemp("warm")
+    lead(folder / "home", tmp_path_factory.mktemp("home"))
+    with warm_python(folder, client_environment(f"http://127.0.0.1:{hub_port}", folder / "home")) as commands:
+        yield commands
+
+
+def lead(link, folder):
+    """Let a symbolic link lead to another folder."""
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
+
+
+@pytest.fixture
+def environment(hub, commands, tmp_path):
+    """The variables of somebody who works with the local Hub, with caches of their own, and `commands` at hand."""
+    home = tmp_path / "home"
+    home.mkdir()
+    link = commands.with_name("home")  # what imported modules have read stays; where it leads does not
+    before = link.readlink() if link.is_symlink() else None
+    if before:
+        lead(link, home)
+    path = os.pathsep.join([str(commands), os.environ["PATH"]])
+    yield {**os.environ, **hub.environment(link if before else home), "PATH": path}
+    if before:
+        lead(link, before)

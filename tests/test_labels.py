@@ -7,10 +7,11 @@ import pytest
 from edos_dataset.labels import DEFINITIONS, EMOTIONS, GROUPS, INTENTS, LABEL_IDS, LABELS, NEUTRAL, parse_label
 
 PINNED = """
-0 afraid 1 angry 2 annoyed 3 anticipating 4 anxious 5 apprehensive 6 ashamed 7 caring 8 confident 9 content 10 devastated 11 disappointed 12 disgusted
-13 embarrassed 14 excited 15 faithful 16 furious 17 grateful 18 guilty 19 hopeful 20 impressed 21 jealous 22 joyful 23 lonely 24 nostalgic 25 prepared
-26 proud 27 sad 28 sentimental 29 surprised 30 terrified 31 trusting
-32 agreeing 33 acknowledging 34 encouraging 35 consoling 36 sympathizing 37 suggesting 38 questioning 39 wishing 40 neutral
+0 afraid 1 angry 2 annoyed 3 anticipating 4 anxious 5 apprehensive 6 ashamed 7 caring 8 confident 9 content 10
+devastated 11 disappointed 12 disgusted 13 embarrassed 14 excited 15 faithful 16 furious 17 grateful 18 guilty 19
+hopeful 20 impressed 21 jealous 22 joyful 23 lonely 24 nostalgic 25 prepared 26 proud 27 sad 28 sentimental 29
+surprised 30 terrified 31 trusting 32 agreeing 33 acknowledging 34 encouraging 35 consoling 36 sympathizing 37
+suggesting 38 questioning 39 wishing 40 neutral
 """.split()  # noqa: SIM905 - as in the paper, easier to compare
 
 

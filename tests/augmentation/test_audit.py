@@ -88,7 +88,14 @@ def test_each_method_shows_what_its_label_rests_on(tmp_path):
     assert 'data-step="1" data-label="sad" title="show sad of step 1">2<i style="width:100%"></i>' in text
 
 
-@pytest.mark.parametrize(("make", "method"), [(lambda n, v: spread(f"d{n}", [f"turn {n}"], "sad", "x", v), "spread"), (lambda n, v: self_labelled(f"d{n}", [f"turn {n}"], "sad", v), "self"), (lambda n, v: row(f"d{n}", [f"turn {n}"], "sad", share=v), "crowd")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "method"),
+    [
+        (lambda n, v: spread(f"d{n}", [f"turn {n}"], "sad", "x", v), "spread"),
+        (lambda n, v: self_labelled(f"d{n}", [f"turn {n}"], "sad", v), "self"),
+        (lambda n, v: row(f"d{n}", [f"turn {n}"], "sad", share=v), "crowd"),
+    ],
+)
 def test_the_worst_are_the_least_certain_of_those_not_drawn_at_random(tmp_path, make, method):
     certainty = [0.9 + (number * 7 % 20) / 400 for number in range(20)]
     cards = [

@@ -1,4 +1,4 @@
-"""`edos curate`, `inspect`, `recipe` and `sample` as a user sees them; bad inputs are in end_to_end/test_bad_inputs.py."""
+"""`edos curate`, `inspect`, `recipe` and `sample` as a user sees them; bad inputs: end_to_end/test_bad_inputs.py."""
 
 import json
 

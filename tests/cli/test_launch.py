@@ -16,7 +16,7 @@ DIALOGUES = [
 
 
 def launch(*arguments):
-    """Carry out `edos` in two processes with what `accelerate launch` tells each; return what each wrote and its code."""
+    """Carry out `edos` in two processes, told what `accelerate launch` tells; return what each wrote and its code."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}

@@ -5,7 +5,6 @@ inputs.
 import json
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -123,7 +122,7 @@ def test_another_model_or_input_starts_anew(folder, tmp_path):
     assert read(out)[0]["dialogue_id"] == "a" and len(read(out)) == 61
 
 
-def test_processes_of_a_launcher_share_the_work(folder, labelled, tmp_path):
+def test_processes_of_a_launcher_share_the_work(folder, labelled, commands, tmp_path):
     out, signs = tmp_path / "out.jsonl", tmp_path / "signs"
     signs.mkdir()
     script = tmp_path / "script.py"
@@ -137,7 +136,8 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, tmp_path):
         f"pathlib.Path({str(signs)!r}, f'{{state.process_index}} of {{state.num_processes}} {{state.backend}} {{done "
         f"is not None}}').touch()\n"
     )
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    command = [commands / "python", *launch, commands / "python", script]
     done = subprocess.run(
         command,
         env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},

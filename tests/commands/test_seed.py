@@ -57,7 +57,8 @@ def test_the_same_answers_give_the_same_bytes_and_a_folder_is_replaced(tmp_path)
         if path.is_file() and ".run" not in path.parts
     }
     assert {str(path) for path in files} == {
-        "README.md", "seed.json", *(f"amt_seed/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test"))
+        "README.md", "seed.json",
+        *(f"amt_seed/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test"))
     }  # fmt: skip
     assert all((tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes() for path in files)
     before = read_seed(tmp_path / "one", ["test"])["dialogue_id"].to_pylist()

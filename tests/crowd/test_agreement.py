@@ -109,7 +109,8 @@ def test_report():
         0.25,
     )  # of the four who say so, two are seconded by one of two others
     assert report["per_label"]["joyful"] == {
-        "answers": 0, "agreed": 0, "agreement": None, "agreement_interval": [None, None], "fleiss_kappa": None, "fleiss_kappa_interval": [None, None]
+        "answers": 0, "agreed": 0, "agreement": None, "agreement_interval": [None, None],
+        "fleiss_kappa": None, "fleiss_kappa_interval": [None, None]
     }  # fmt: skip
 
 

@@ -30,33 +30,26 @@ def one_core():
     os.sched_setaffinity(0, before)
 
 
-def environment(hub, tmp_path, name):
-    """The reader's shell: their caches, and the local Hub."""
-    (tmp_path / name).mkdir()
-    return {**hub.environment(tmp_path / name), "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_page(page, hub, tmp_path, one_core):
+def test_page(page, environment, tmp_path, one_core):
     if page.stem in NEEDS:
         pytest.importorskip(NEEDS[page.stem])
     folder = tmp_path / "work"
     folder.mkdir()
-    variables = environment(hub, tmp_path, "home")
     if page.stem == "retrain":  # its commands are given in a clone
         (folder / "training").symlink_to(ROOT / "training")
     if page.stem == "add_a_source":  # it installs a package of its own, here without the network and into a folder
         site = str(folder / "site")
-        variables |= {"PIP_TARGET": site, "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
-        variables["PYTHONPATH"] = os.pathsep.join([site, *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment |= {"PIP_TARGET": site, "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+        environment["PYTHONPATH"] = os.pathsep.join([site, *filter(None, [os.environ.get("PYTHONPATH")])])
     if page.stem == "add_a_labeler":  # what `pip install -e .` would write
         (folder / "marks-1.dist-info").mkdir()
         (folder / "marks-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: marks\nVersion: 1\n")
         (folder / "marks-1.dist-info" / "entry_points.txt").write_text(
             "[edos_dataset.labelers]\nmarks = marks:make_labeler\n"
         )
-        variables["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    with Reader(folder, variables) as reader:
+        environment["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with Reader(folder, environment) as reader:
         for block in blocks_of(page.read_text(encoding="utf-8")):
             try:
                 reader.follow(block)
@@ -109,7 +102,7 @@ def test_shown_output(shown, printed, same):
 
 
 def test_a_reader_notices(tmp_path):
-    with Reader(tmp_path, {}) as reader:
+    with Reader(tmp_path, dict(os.environ)) as reader:
         for text in (
             "```console\n$ false\n```",
             "```console\n$ echo a\nb\n```",

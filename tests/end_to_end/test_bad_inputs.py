@@ -4,13 +4,16 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
-import sys
 import time
 import zipfile
 import zlib
 
 import pytest
+from typer.testing import CliRunner
+
+from edos_dataset.cli.app import app
 
 GOOD = "1\n00:00:01,000 --> 00:00:03,000\n- Where have you been all night?\n- I was waiting at the station.\n"
 HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -21,20 +24,16 @@ XML = HEADER + (
 ENTITIES = '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 
 
-def edos(*arguments, **options):
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "edos_dataset", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=environment,
-        **options,
-    )
+def edos(*arguments):
+    """Give a command in this process: an error that is no sentence for the user comes through."""
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
 
 
-def curate(folder, out, *options, **popen):
-    return edos("curate", folder, "--out", out, "--no-labels", "--workers", "1", "--max-bad", "1", *options, **popen)
+def curate(folder, out, *options):
+    return edos("curate", folder, "--out", out, "--no-labels", "--workers", "1", "--max-bad", "1", *options)
 
 
 def zipped(**members):
@@ -53,22 +52,22 @@ def corrupt_zip():
 
 
 def zip_bomb():
-    return zipped(bomb=HEADER + "<document>" + " " * 300_000_000 + "</document>")
+    return zipped(bomb=HEADER + "<document>" + " " * 70_000_000 + "</document>")
 
 
 BAD = {
     "cut.srt.gz": (gzip.compress(os.urandom(3000) + GOOD.encode())[:-500], "truncated"),
     "broken.zip": (corrupt_zip, "corrupt_member"),
     "bomb.zip": (zip_bomb, "too_large"),
-    "bomb.srt.gz": (lambda: gzip.compress(bytes(100_000_000), 1), "too_large"),
+    "bomb.srt.gz": (lambda: gzip.compress(bytes(70_000_000), 1), "too_large"),
     "laughs.xml": (HEADER + ENTITIES + "<document><s id='1'>&b;</s></document>", "forbidden_xml"),
     "outside.xml": (
         HEADER + '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><document><s id="1">&x;</s></document>',
         "forbidden_xml",
     ),
     "empty.srt": ("", "empty_file"),
-    "line.srt": (lambda: b"word " * 10_000_000, "not_subtitles"),
-    "line.xml": (lambda: XML.format("word " * 10_000_000).encode(), "not_subtitles"),
+    "line.srt": (lambda: b"word " * 4_000_000, "not_subtitles"),
+    "line.xml": (lambda: XML.format("word " * 4_000_000).encode(), "not_subtitles"),
     "cut.xml": (XML.format("true")[:-30], "truncated"),
     "noise.srt": (zlib.compress(b"x" * 5000) * 20, "not_subtitles"),
     "prose.srt": ("It was a dark night.\n" * 40, "not_subtitles"),
@@ -90,8 +89,7 @@ def test_quarantined(name, films, tmp_path):
     (films / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     began = time.monotonic()
     done = curate(films, tmp_path / "edos", "--json")
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.exit_code == 0, done.stderr
     assert time.monotonic() - began < 60
     manifest = json.loads(done.stdout)
     assert [(note["reason"], name in note["detail"]) for note in manifest["quarantined"]] == [(reason, True)]
@@ -102,7 +100,7 @@ def test_all_bad_is_told_by_the_exit_code(films, tmp_path):
     for number in range(9):
         (films / f"{number}.srt").write_text("")
     done = edos("curate", films, "--out", tmp_path / "edos", "--no-labels", "--workers", "1")
-    assert done.returncode == 3
+    assert done.exit_code == 3
     assert "90% of the files could not be read" in done.stderr
     assert (tmp_path / "edos" / "README.md").exists()
 
@@ -124,7 +122,7 @@ def test_all_bad_is_told_by_the_exit_code(films, tmp_path):
 def test_odd_encodings_are_read(name, data, films, tmp_path):
     (films / name).write_bytes(data)
     done = curate(films, tmp_path / "edos", "--json", "--rejects")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["quarantined"] == []
     assert json.loads(done.stdout)["stages"][0]["kept"] == 2
 
@@ -133,7 +131,7 @@ def test_directory_loop_and_other_files(films, tmp_path):
     (films / "loop").symlink_to(films, target_is_directory=True)
     (films / "poster.jpg").write_bytes(b"\xff\xd8")
     done = curate(films, tmp_path / "edos", "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     manifest = json.loads(done.stdout)
     assert manifest["input"]["files"] == 1
     assert {path: reason.partition(":")[0] for path, reason in manifest["input"]["skipped"]} == {
@@ -148,33 +146,31 @@ def test_no_read_permission(films, tmp_path):
     if os.access(films / "secret.srt", os.R_OK):
         pytest.skip("this user may read everything")
     done = curate(films, tmp_path / "edos", "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert [note["reason"] for note in json.loads(done.stdout)["quarantined"]] == ["unreadable"]
 
 
-def test_full_disk(films, tmp_path):
+def test_full_disk(films, tmp_path, commands):
     """A file size limit stands for the full disk: the write fails with an OSError in the middle of the run."""
     for number in range(40):
         (films / f"more{number}.srt").write_text(GOOD.replace("station", f"station {number} {'x' * number}"))
     limited = f"import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)); {_RUN}"
     command = ["curate", str(films), "--out", str(tmp_path / "edos"), "--no-labels", "--workers", "1"]
-    done = subprocess.run([sys.executable, "-c", limited, *command], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([commands / "python", "-c", limited, *command], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "give the same command again" in done.stderr
     assert not list((tmp_path / "edos").rglob("*.tmp"))
     assert not (tmp_path / "edos" / "README.md").exists()
-    again = subprocess.run(
-        [sys.executable, "-m", "edos_dataset", *command], capture_output=True, text=True, timeout=120
-    )
-    assert again.returncode == 0, again.stderr
+    again = edos(*command)
+    assert again.exit_code == 0, again.stderr
 
 
 _HOLD = """
-import pathlib, sys, time
+import os, pathlib, sys, time
 from edos_dataset.runs.folder import OutputFolder
 with OutputFolder(pathlib.Path(sys.argv[1]), "curate"):
-    print("held", flush=True)
+    print(os.getpid(), flush=True)
     time.sleep(60)
 """
 _RUN = (
@@ -183,15 +179,15 @@ _RUN = (
 )
 
 
-def test_two_runs_into_one_folder(films, tmp_path):
+def test_two_runs_into_one_folder(films, tmp_path, commands):
     out = tmp_path / "edos"
-    with subprocess.Popen([sys.executable, "-c", _HOLD, str(out)], stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout.readline() == "held\n"
+    with subprocess.Popen([commands / "python", "-c", _HOLD, out], stdout=subprocess.PIPE, text=True) as first:
+        holder = int(first.stdout.readline())
         second = curate(films, out)
-        assert second.returncode == 1
-        assert f"process {first.pid} is running" in " ".join(second.stderr.split())
-        first.kill()
-    assert curate(films, out).returncode == 0
+        assert second.exit_code == 1
+        os.kill(holder, signal.SIGKILL)
+        assert f"process {holder} is running" in " ".join(second.stderr.split())
+    assert curate(films, out).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -209,9 +205,9 @@ def test_two_runs_into_one_folder(films, tmp_path):
         (["inspect", "films"], "manifest.json"),
     ],
 )
-def test_mistakes_are_explained(arguments, message, films):
-    done = edos(*arguments, cwd=films.parent)
-    assert done.returncode in (1, 2)
-    assert "Traceback" not in done.stderr
+def test_mistakes_are_explained(arguments, message, films, monkeypatch):
+    monkeypatch.chdir(films.parent)
+    done = edos(*arguments)
+    assert done.exit_code in (1, 2)
     assert message in " ".join(done.stderr.split())
     assert not (films.parent / "x" / "README.md").exists()

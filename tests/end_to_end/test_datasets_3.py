@@ -19,6 +19,7 @@ from edos_dataset.labels import EMOTIONS
 from edos_dataset.publishing.labels_only import write_labels_only
 from published_folder import films_of, publish
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 OLD = ["datasets==3.6.0", "dill<0.3.9", "multiprocess<0.70.17", "fsspec<=2025.3.0"]

@@ -4,12 +4,8 @@ versions.
 
 import hashlib
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 REPO = "ns/edos"
@@ -25,21 +21,16 @@ for version in sys.argv[3:]:
     for config in sys.argv[2].split(","):
         loaded = load_dataset(sys.argv[1], config, revision=version)
         assert all(part.features == features(config) for part in loaded.values()), config
-        found[version][config] = {row["dialogue_id"]: [split, row["turns"]] for split, part in loaded.items() for row in part}
+        rows = [(split, row) for split, part in loaded.items() for row in part]
+        found[version][config] = {row["dialogue_id"]: [split, row["turns"]] for split, row in rows}
     assert sorted(found[version]["edos"]) == sorted(row["dialogue_id"] for part in default.values() for row in part)
 print(json.dumps(found))
 """
 
 
-@pytest.fixture
-def environment(hub, tmp_path):
-    (tmp_path / "home").mkdir()
-    return {**os.environ, **hub.environment(tmp_path / "home")}
-
-
 def edos(environment, *arguments):
     result = subprocess.run(
-        [sys.executable, "-m", "edos_dataset", *map(str, arguments)],
+        ["edos", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=300,
@@ -116,7 +107,7 @@ def test_the_life_of_a_data_set(hub, environment, tmp_path):
 
     kept = hub.repos["datasets", REPO]
     assert [commit.title for commit in kept.log("main")] == ["Release 1.1.0", "Release 1.0.0", "initial commit"]
-    command = [sys.executable, "-c", LOAD, REPO, ",".join(CONFIGS), "v1.0.0", "v1.1.0"]
+    command = ["python", "-c", LOAD, REPO, ",".join(CONFIGS), "v1.0.0", "v1.1.0"]
     loaded = subprocess.run(
         command, capture_output=True, text=True, timeout=600, env=environment, cwd=tmp_path / "home"
     )

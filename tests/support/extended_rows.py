@@ -54,7 +54,8 @@ def counts(seed, steps=()):
 def step(number, method, papers=None, **by_label):
     labelled = sum(by_label.values())
     return {
-        "step": number, "method": method, "round": 1, "parameters": {"threshold": 0.92}, "read": 12000, "labelled": labelled,
+        "step": number, "method": method, "round": 1, "parameters": {"threshold": 0.92},
+        "read": 12000, "labelled": labelled,
         "rejected": {"not_similar": 11990 - labelled, "conflict": 10}, "by_label": by_label, "papers": papers,
     }  # fmt: skip
 

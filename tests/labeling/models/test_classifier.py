@@ -1,7 +1,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +116,13 @@ from transformers import pipeline
 classify = pipeline("text-classification", model=sys.argv[1], trust_remote_code=True)
 assert not any(name.startswith("edos_dataset") for name in sys.modules)
 turns = ["i am so sad", "what ?", "you are happy ."]
-answers = [classify("i am happy"), classify(turns), classify(turns, top_k=None), classify([turns, ["i am happy"]], top_k=3, batch_size=2), classify(turns[-1:])]
+answers = [
+    classify("i am happy"),
+    classify(turns),
+    classify(turns, top_k=None),
+    classify([turns, ["i am happy"]], top_k=3, batch_size=2),
+    classify(turns[-1:]),
+]
 errors = []
 for bad in ([], [[]], [1], 7):
     try:
@@ -128,12 +133,9 @@ print(json.dumps([answers, errors]))
 """
 
 
-def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path):
+def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path, environment):
     model = write(tmp_path)
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        [sys.executable, "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run(["python", "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     (text, dialogue, everything, batch, last), errors = json.loads(done.stdout.splitlines()[-1])
     assert (

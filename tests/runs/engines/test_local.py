@@ -13,12 +13,13 @@ from edos_dataset.runs.engines.base import WorkerDied, available_cores
 from edos_dataset.runs.engines.local import LocalEngine
 
 PARENT = """
-import sys
+import signal, sys
 from pathlib import Path
 from edos_dataset.runs.engines.local import LocalEngine
-from test_engines import note_and_sleep
+from test_local import note_and_sleep
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may be started deaf to it
     with LocalEngine(2) as engine:
         list(engine.map(note_and_sleep, [Path(sys.argv[1]) / name for name in "ab"]))
 """
@@ -134,7 +135,7 @@ def test_workers_die_with_their_parent(tmp_path, how):
         workers = [int(note.read_text()) for note in notes]
         assert all(map(alive, workers))
         parent.send_signal(how)
-        parent.wait(120)
+        parent.wait(20)
         wait_until(lambda: not any(map(alive, workers)), 5)
 
 

@@ -15,7 +15,8 @@ from edos_dataset.sources.subtitles.opus_tree import parse_xml, walk
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 NAN = np.nan
 META = """<meta>
-  <source><genre>Action, Family ,Sci-Fi</genre><year>2002</year><original>Japanese</original><duration>88</duration></source>
+  <source><genre>Action, Family ,Sci-Fi</genre><year>2002</year><original>Japanese</original>
+  <duration>88</duration></source>
   <conversion><tokens>200</tokens><unknown_words>3</unknown_words><corrected_words>1</corrected_words></conversion>
   <subtitle><language>English</language><confidence>0.75</confidence><cds>1/1</cds><duration>01:27:52,005</duration></subtitle>
 </meta>"""

@@ -161,7 +161,8 @@ def tree_(hub, request, user):
     files = repo_of(hub, request, user).at(request.parts["revision"]).files
     found = tree(files, request.parts.get("path", "").strip("/"), request.query.get("recursive", "").lower() == "true")
     first = int(request.query.get("cursor", 0))
-    following = f"{hub.url}{request.path.split('?')[0]}?recursive={request.query.get('recursive', 'false')}&cursor={first + hub.page}"
+    page = f"recursive={request.query.get('recursive', 'false')}&cursor={first + hub.page}"
+    following = f"{hub.url}{request.path.split('?')[0]}?{page}"
     return Answer(
         found[first : first + hub.page], {"Link": f'<{following}>; rel="next"'} if len(found) > first + hub.page else {}
     )

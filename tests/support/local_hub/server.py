@@ -20,6 +20,12 @@ from local_hub.api import HANDLERS, ROUTES, Answer, user_of
 from local_hub.store import Objects, Refused, Repo
 
 
+def client_environment(url, home):
+    """Return the variables that clients of a Hub read when they are imported."""
+    switches = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_PROGRESS_BARS": "1", **switches}
+
+
 @dataclass
 class Failure:
     """What happens to calls instead of their answer; see `LocalHub.fail`."""
@@ -44,6 +50,8 @@ class LocalHub:
         calls: (route, method, path) of every call so far.
         sent: path of a file → bytes of it that were asked for.
         page: entries of a tree listing in one answer.
+        port: where it listens; by default at any free one.
+        connections: open ones.
     """
 
     folder: Path = field(default_factory=lambda: Path(mkdtemp(prefix="hub-")))
@@ -53,11 +61,13 @@ class LocalHub:
     calls: list[tuple[str | None, str, str]] = field(default_factory=list)
     sent: Counter[str] = field(default_factory=Counter)
     page: int = 1000
+    port: int = 0
+    connections: set[socket.socket] = field(default_factory=set)
     _failures: dict[str, Failure] = field(default_factory=dict)
 
     def __enter__(self):
         self.objects, self.lock = Objects(self.folder / "objects"), threading.RLock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": self}))
+        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), type("Handler", (_Handler,), {"hub": self}))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -65,6 +75,9 @@ class LocalHub:
 
     def __exit__(self, *_):
         self._server.shutdown()
+        for connection in list(self.connections):  # a client that kept one would talk to this Hub for ever
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -88,14 +101,14 @@ class LocalHub:
     def failure(self, route):
         """Return the failure that a call of a route now meets, or None, and count it."""
         with self.lock:
-            found = self._failures.get(route)
-            if found is None:
+            failure = self._failures.get(route)
+            if failure is None:
                 return None
-            if found.skip:
-                found.skip -= 1
+            if failure.skip:
+                failure.skip -= 1
                 return None
-            found.times -= 1
-            return found if found.times >= 0 else None
+            failure.times -= 1
+            return failure if failure.times >= 0 else None
 
     def called(self, *routes):
         """Return how often these routes were called."""
@@ -103,8 +116,7 @@ class LocalHub:
 
     def environment(self, home, token="hf_ns"):
         """Return the variables by which a fresh process talks to this Hub; `home` is a folder for its caches."""
-        switches = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1"}
-        return {"HF_ENDPOINT": self.url, "HF_TOKEN": token, "HF_HOME": str(home), **switches}
+        return {**client_environment(self.url, home), "HF_TOKEN": token}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,6 +128,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def setup(self):
+        super().setup()
+        self.hub.connections.add(self.connection)
+
+    def finish(self):
+        self.hub.connections.discard(self.connection)
+        super().finish()
 
     def _serve(self):
         url = urlsplit(self.path)

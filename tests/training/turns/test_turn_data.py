@@ -350,7 +350,8 @@ def test_corpora_are_made_once_and_kept(tmp_path, monkeypatch):
     assert data.load_corpora(tmp_path, ["friends"], tmp_path / "cache").equals(first.slice(0, 1)) and len(made) == 2
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["friends.parquet"]
     assert data.count_labels(first) == {
-        "documents": 2, "sentences": 10, "labelled": 8, "new_turn": 0.5, "inside": 0.25, "new_inside": 0.0, "doubtful": 0.0
+        "documents": 2, "sentences": 10, "labelled": 8, "new_turn": 0.5, "inside": 0.25,
+        "new_inside": 0.0, "doubtful": 0.0
     }  # fmt: skip
 
 
