@@ -57,7 +57,7 @@ def curate(
     from edos_dataset.cli.tables import estimate_lines, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.estimate import estimate
-    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.sources.inventory import find_films
 

@@ -46,7 +46,7 @@ def hydrate(
     from edos_dataset.cli.tables import run_report
     from edos_dataset.commands.hydrate import MISSING, missing_share
     from edos_dataset.commands.hydrate import hydrate as rebuild
-    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import default_engine, default_workers
 
     with progress_bars() as progress:
         manifest = rebuild(

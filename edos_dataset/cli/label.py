@@ -43,7 +43,7 @@ def label(
     from edos_dataset.commands.label import label as label_dialogues
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.stages import AnnotateDialogues
-    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import default_engine, default_workers
 
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
     with progress_bars() as progress:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from edos_dataset.labeling.models.shipped import SHIPPED
-from edos_dataset.runs.engines.base import check_engine, launched
+from edos_dataset.runs.engines.by_name import check_engine, launched
 
 OF_RECIPE = "that of `edos recipe`"
 MODELS = f"{', '.join(f'`{name}`' for name in SHIPPED)}, a folder, or a Hub id"

@@ -46,7 +46,7 @@ def segment(
     """
     from edos_dataset.cli.tables import quarantine_lines
     from edos_dataset.commands.segment import segment as write_turns
-    from edos_dataset.runs.engines.base import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films

@@ -19,7 +19,7 @@ from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTu
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import summary, write_published
 from edos_dataset.runs.cutting import Part, cut_by_hash
-from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions

@@ -27,7 +27,7 @@ from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, Published
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE, write_labels_only
 from edos_dataset.publishing.published import summary, write_published
-from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.manifest import Manifest, read_manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, Stage, count_units

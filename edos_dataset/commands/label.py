@@ -18,7 +18,7 @@ from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import summary, write_published
 from edos_dataset.releases.dialogues import lines_of, read_config, read_lines, source_config
 from edos_dataset.runs.cutting import numbered
-from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output

@@ -11,7 +11,7 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.commands.curate import device_of, fingerprint_of
 from edos_dataset.publishing.layout import split_of, write_config
 from edos_dataset.runs.cutting import numbered
-from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.engines.datasets import quiet
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder

@@ -16,7 +16,7 @@ from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.commands.curate import SHARD_SENTENCES
 from edos_dataset.runs.cutting import cut_in_order
-from edos_dataset.runs.engines.base import engine_of
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.recipes import Item

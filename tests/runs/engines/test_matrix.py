@@ -84,7 +84,7 @@ def expected(films, tmp_path_factory):
     return {name: content(folder / name) for name in CORPORA}
 
 
-@pytest.mark.parametrize(("corpus", "engine"), product(CORPORA, WORKERS[1:]))
+@pytest.mark.parametrize(("corpus", "engine"), list(product(CORPORA, WORKERS[1:])))
 def test_the_same_bytes(films, expected, tmp_path, corpus, engine):
     make(films / corpus, tmp_path / "out", *engine)
     assert content(tmp_path / "out") == expected[corpus]
