@@ -3,7 +3,6 @@
 How such a decision is parted and what memory it takes, `runs.partitions` says.
 """
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +17,9 @@ from edos_dataset.cleaning.rules import cut_turns
 from edos_dataset.runs.partitions import Keys, PartitionedStep
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit
 from edos_dataset.schema import KEYED_TURN, REASON, TURN
-from edos_dataset.text import normalise
+from edos_dataset.text import hash64, normalise
 
 _COLUMNS = ("dialogue_id", "turns.list.element.key")
-
-
-def hash64(data: bytes) -> int:
-    """Return a stable 64-bit hash, 0 to 2**64 - 1."""
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def pipeline_of(
     Args:
         recipe: a YAML file; None is the built-in pipeline.
         labels: whether the built-in one labels.
-        weak_model: "label.model"; the built-in pipeline has the stage "encode" where that needs it.
+        weak_model: "weak_label.model"; the built-in pipeline has the stage "encode" where that needs it.
         model: "annotate.model".
         top: "select.top".
         by: "select.by".
@@ -110,7 +110,7 @@ def pipeline_of(
     """
     models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
     built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
-    named = {"select.top": top, "select.by": by, "label.model": weak_model, "annotate.model": model}
+    named = {"select.top": top, "select.by": by, "weak_label.model": weak_model, "annotate.model": model}
     chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
     pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
     return override(pipeline, [f"read.language={language}", *chosen, *settings])

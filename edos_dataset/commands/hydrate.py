@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.cleaning.duplicates import KeyTurns, hash64
+from edos_dataset.cleaning.duplicates import KeyTurns
 from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
@@ -37,6 +37,7 @@ from edos_dataset.runs.shards import digest, read_shard, replacing
 from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
+from edos_dataset.text import hash64
 
 MISSING = "missing.jsonl"
 NO_DOCUMENT, UNREAD, NO_DIALOGUE = "document_not_found", "document_not_read", "dialogue_not_found"
@@ -204,14 +205,14 @@ def labelled_films(films: pa.Table, documents: pa.StringArray) -> pa.Table:
 
 def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:
     """Return the stages of a recipe that label, as far as their models are there."""
-    found = []
+    stages = []
     for item in recipe:
         try:
             if isinstance(item, LabelTurns) and item.records():
-                found.append(item)
+                stages.append(item)
         except (ValueError, OSError, ImportError):  # a model that only its maker has; the labels name it all the same
             continue
-    return found
+    return stages
 
 
 def ids_of(shards: Sequence[Path]) -> np.ndarray:
@@ -226,7 +227,7 @@ def ids_of(shards: Sequence[Path]) -> np.ndarray:
 
 def _missing(
     published: PublishedLabels,
-    found: np.ndarray,
+    hydrated: np.ndarray,
     films: pa.Table,
     quarantined: Sequence[Mapping[str, str]],
     differing: Mapping[str, list[int]],
@@ -242,7 +243,7 @@ def _missing(
     }
     for split, table in published.pieces():
         ids = table["dialogue_id"].to_pylist()
-        rows = np.flatnonzero(~np.isin(np.array([hash64(text.encode()) for text in ids], np.uint64), found))
+        rows = np.flatnonzero(~np.isin(np.array([hash64(text.encode()) for text in ids], np.uint64), hydrated))
         for row in rows.tolist():
             document = table["document_id"][row].as_py()
             entry = {"dialogue_id": ids[row], "document_id": document, "split": split}

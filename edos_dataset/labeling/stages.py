@@ -68,7 +68,7 @@ class LabelTurns(Stage):
     top: int = 3
     batch_tokens: int | None = None
 
-    name: ClassVar[str] = "label"
+    name: ClassVar[str] = "weak_label"
     unit: ClassVar[Unit] = "turns"
 
     def __post_init__(self) -> None:

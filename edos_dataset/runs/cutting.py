@@ -1,12 +1,13 @@
 """How a corpus is cut into shards: by a hash of what belongs together, so that one film more changes one shard."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from edos_dataset.text import hash64
 
 _BITS = 64
 _FEWEST = 8
@@ -36,7 +37,7 @@ def cut_by_hash(table: pa.Table, column: str, weights: npt.NDArray[np.float64], 
     if not table.num_rows:
         return [Part("all", table)]
     names: list[str] = table[column].to_pylist()
-    hashes = np.fromiter(map(_hash, names), np.uint64, len(names))
+    hashes = np.fromiter(map(hash64, names), np.uint64, len(names))
     order = np.lexsort((np.array(names, object).astype(str), hashes))
     # Whole numbers add up to the same whatever is beside them.
     whole = np.maximum(np.rint(weights), 1)
@@ -64,10 +65,6 @@ def _halved(
         border = np.uint64(int((prefix + "1").ljust(_BITS, "0"), 2))
         middle = start + int(np.searchsorted(hashes[start:stop], border))
         waiting += [(prefix + "1", middle, stop), (prefix + "0", start, middle)]
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def cut_in_order(table: pa.Table, weights: npt.NDArray[np.float64], target: int) -> list[Part]:

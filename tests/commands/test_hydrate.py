@@ -283,7 +283,7 @@ def test_folders_of_others_are_left_alone(run, labels, films, tmp_path):
 
 def test_a_model_that_only_its_maker_has(monkeypatch):
     stages = override(subtitles_to_edos("fast", "fast"), ["annotate.model=/there/is/none"])
-    assert [item.name for item in hydrating.labelling(stages)] == ["label"]
+    assert [item.name for item in hydrating.labelling(stages)] == ["weak_label"]
     assert [stage.name for stage in text_stages(stages)] == [
         "read",
         "lines",

@@ -290,7 +290,7 @@ def test_curate_takes_any_model(folder, tmp_path):
     assert done.exit_code == 0, done.stderr
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     stages = [count["stage"] for count in manifest["stages"]]
-    assert "encode" not in stages and stages[-3:] == ["label", "select", "annotate"]
+    assert "encode" not in stages and stages[-3:] == ["weak_label", "select", "annotate"]
     sources = {
         config: {
             turn["label_source"]

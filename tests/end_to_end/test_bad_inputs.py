@@ -200,7 +200,7 @@ def test_two_runs_into_one_folder(films, tmp_path, commands):
         (["curate", "films", "--out", "x", "--set", "dialogues.gap=-1"], "gap"),
         (["curate", "films", "--out", "x", "--recipe", "films/good.srt"], "recipe"),
         (["curate", "films", "--out", "x", "--by", "beauty"], "beauty"),
-        (["curate", "films", "--out", "x", "--set", "label.model=nowhere"], "nowhere"),
+        (["curate", "films", "--out", "x", "--set", "weak_label.model=nowhere"], "nowhere"),
         (["curate", "films", "--out", "x", "--set", "encode.model=nowhere"], "nowhere"),
         (["inspect", "films"], "manifest.json"),
     ],

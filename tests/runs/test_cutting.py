@@ -60,7 +60,7 @@ def test_small_shards_are_merged():
 
 
 def test_equal_hashes_end_in_one_shard(monkeypatch):
-    monkeypatch.setattr("edos_dataset.runs.cutting._hash", lambda text: 5)
+    monkeypatch.setattr("edos_dataset.runs.cutting.hash64", lambda text: 5)
     [part] = cut_by_hash(films(3), "film", np.full(3, 100.0), 1)
     assert part.rows["film"].to_pylist() == ["film 0", "film 1", "film 2"]
 
