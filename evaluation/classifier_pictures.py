@@ -7,7 +7,8 @@ import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS
-from edos_dataset.metrics.classification import BINS, confusion, per_label, reliability, softmax
+from edos_dataset.metrics.calibration import BINS, reliability, softmax
+from edos_dataset.metrics.classification import confusion, per_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -36,7 +36,8 @@ from edos_dataset.augmentation.labelled import Labelled
 from edos_dataset.augmentation.learners import Learner
 from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import evaluate_predictions, interval, resampled
+from edos_dataset.metrics.classification import evaluate_predictions
+from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.runs.shards import write_text
 from evaluation.ladder_table import PAPERS_STEPS, RUNGS, SCORES, SOURCE, TABLE_5, show
 from training.caches import kept, key_of

@@ -19,7 +19,7 @@ from accelerate import Accelerator
 from transformers import AutoModelForSequenceClassification
 
 from edos_dataset.labeling.models.packed import pack, unpack
-from edos_dataset.metrics.classification import softmax
+from edos_dataset.metrics.calibration import softmax
 from edos_dataset.runs.shards import write_text
 from training.classifier.data import load_data
 from training.classifier.model import build_tokenizer

@@ -30,7 +30,8 @@ import yaml
 from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler
 from edos_dataset.labeling.models.static import StaticLabeler
-from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions, fit_temperature, softmax
+from edos_dataset.metrics.calibration import fit_temperature, softmax
+from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
 from edos_dataset.runs.recipes import RecipeError, build
 from edos_dataset.runs.shards import digest
 from training.classifier.data import Data, Part, load_data

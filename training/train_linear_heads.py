@@ -31,7 +31,8 @@ from edos_dataset.labeling.models.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
 from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
+from edos_dataset.metrics.calibration import calibration_error
+from edos_dataset.metrics.classification import confusion, per_label, scores
 from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,

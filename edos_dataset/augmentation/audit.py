@@ -18,7 +18,7 @@ from edos_dataset.augmentation.audit_page import VERDICTS, Example, Group, Page,
 from edos_dataset.augmentation.extended import COUNTS, read_extended
 from edos_dataset.crowd.names import MISSING
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import wilson
+from edos_dataset.metrics.resampling import wilson
 from edos_dataset.runs.shards import write_text
 
 DRAWS = ("random", "worst")

@@ -20,7 +20,8 @@ from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.labelled import Labelled
 from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import cross_entropy, fit_temperature
+from edos_dataset.metrics.calibration import fit_temperature
+from edos_dataset.metrics.classification import cross_entropy
 from edos_dataset.runs.shards import digest
 
 SEED = 0

@@ -16,7 +16,8 @@ from edos_dataset.crowd.aggregation import Outside, count_answers, tally, winner
 from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import RESAMPLES, Array, interval, resampled
+from edos_dataset.metrics.calibration import Array
+from edos_dataset.metrics.resampling import RESAMPLES, interval, resampled
 
 MEASURES = ("agreed_share", "pairwise_agreement", "fleiss_kappa", "krippendorff_alpha")
 

@@ -4,7 +4,6 @@ Throughout, `labels` and `predicted` are int64 [n] label ids, `probabilities` [n
 `logits` [n, classes] numbers whose softmax they are, up to the temperature; the logarithms of probabilities are logits.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,27 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics.calibration import (
+    BINS,
+    Array,
+    Ints,
+    Values,
+    calibration_error,
+    check,
+    softmax,
+)
+from edos_dataset.metrics.resampling import RESAMPLES, interval, resampled
 
-Array = npt.NDArray[np.float64]
-Values = npt.NDArray[np.floating]
-Ints = npt.NDArray[np.integer]
-
-BINS = 15
-"""Bins of confidence, as in Guo et al. (2017)."""
-
-RESAMPLES = 1000
 TOP = 3
-_Z = 1.959964  # of the normal distribution, for 95 %
-TEMPERATURES = (0.02, 50.0)
-"""Range of `fit_temperature`."""
-
-
-def softmax(logits: Values, temperature: float = 1.0) -> Array:
-    """Return the probabilities of logits divided by a temperature above 0, float64 [n, classes]."""
-    scaled = logits.astype(np.float64) / temperature
-    exponentials: Array = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    exponentials /= exponentials.sum(axis=1, keepdims=True)
-    return exponentials
 
 
 def confusion(labels: Ints, predicted: Ints, classes: int = len(LABELS)) -> npt.NDArray[np.int64]:
@@ -66,12 +56,12 @@ def per_label(counts: npt.NDArray[np.int64]) -> dict[str, Array]:
 def _by_label(right: Array, support: Array, predicted: Array) -> dict[str, Array]:
     """Do the arithmetic of `per_label` on arrays [..., classes]."""
     absent = support + predicted == 0
-    found = {
+    measures = {
         "precision": right / np.maximum(predicted, 1),
         "recall": right / np.maximum(support, 1),
         "f1": 2 * right / np.maximum(support + predicted, 1),
     }
-    return {**{name: np.where(absent, np.nan, values) for name, values in found.items()}, "support": support}
+    return {**{name: np.where(absent, np.nan, values) for name, values in measures.items()}, "support": support}
 
 
 def confusion_scores(counts: npt.NDArray[np.int64]) -> dict[str, float]:
@@ -112,92 +102,6 @@ def _in_top(probabilities: Values, labels: Ints, k: int) -> npt.NDArray[np.bool_
 def cross_entropy(probabilities: Values, labels: Ints) -> float:
     """Return the mean negative log-probability (nats) of the labels; a probability below 1e-12 counts as that."""
     return float(-np.log(np.maximum(probabilities[np.arange(len(labels)), labels], 1e-12)).mean())
-
-
-def reliability(confidence: Values, right: npt.NDArray[np.bool_], bins: int = BINS) -> tuple[Array, Array, Array]:
-    """Sort examples into equally wide bins of confidence, the upper edge excluded except 1.
-
-    Args:
-        confidence: [n], 0 to 1.
-        right: [n].
-        bins: how many.
-
-    Returns:
-        For every bin, [bins]: examples, the sum of their confidence, and how many are right.
-    """
-    bin_of = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    sizes, sums, hits = (
-        np.bincount(bin_of, weights=each, minlength=bins).astype(np.float64)
-        for each in (np.ones(len(right)), confidence, right)
-    )
-    return sizes, sums, hits
-
-
-def calibration_error(probabilities: Values, labels: Ints, bins: int = BINS) -> float:
-    """Return the mean distance between confidence and accuracy over bins of confidence, weighted by their sizes (ECE;
-    Guo et al., 2017, Section 2).
-    """
-    _, sums, hits = reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, bins)
-    return float(np.abs(sums - hits).sum() / len(labels))
-
-
-def fit_temperature(logits: Values, labels: Ints) -> float:
-    """Return the temperature of the lowest cross-entropy (Guo et al., 2017, Section 4.2), 0.02 to 50.
-
-    The cross-entropy is convex in 1 / temperature, so the sign of its slope tells on which side the minimum lies.
-
-    Raises:
-        ValueError: there are no examples, or a logit is not finite.
-    """
-    _check(logits, labels, logits.shape[1])
-    own = logits[np.arange(len(labels)), labels].mean(dtype=np.float64)
-    low, high = np.log(TEMPERATURES)
-    for _ in range(40):
-        middle = (low + high) / 2
-        expected = (softmax(logits, float(np.exp(middle))) * logits).sum(axis=1).mean()
-        low, high = (low, middle) if expected <= own else (middle, high)
-    return float(np.exp((low + high) / 2))
-
-
-def resampled(columns: Array, groups: npt.NDArray[Any], resamples: int = RESAMPLES, seed: int = 0) -> Array:
-    """Sum columns over as many groups as there are, drawn with replacement (the bootstrap of groups).
-
-    Args:
-        columns: [n, columns].
-        groups: [n], what belongs together; rows of a group are drawn together.
-        resamples: how often to draw.
-        seed: of the drawing.
-
-    Returns:
-        [resamples, columns]; of a single group, which shows no variation, one row of NaN.
-    """
-    names, number = np.unique(groups, return_inverse=True)
-    if len(names) < 2:
-        return np.full((1, columns.shape[1]), np.nan)
-    sums = np.stack([np.bincount(number, weights=column) for column in columns.T], axis=1)
-    generator, share, drawn = np.random.default_rng(seed), np.full(len(names), 1 / len(names)), []
-    for start in range(0, resamples, 100):  # not all at once: memory
-        drawn.append(generator.multinomial(len(names), share, size=min(100, resamples - start)) @ sums)
-    return np.concatenate(drawn)
-
-
-def interval(values: Array) -> list[float | None]:
-    """Return the 95 % percentile interval of bootstrapped values, to 4 digits; None where all are NaN."""
-    return [
-        None if np.isnan(values).all() else round(float(np.nanpercentile(values, percent)), 4)
-        for percent in (2.5, 97.5)
-    ]
-
-
-def wilson(share: float, number: float) -> list[float]:
-    """Return the 95 % score interval (Wilson, 1927) of a share, 0 to 1, of `number` judgements, above 0; a fraction
-    too, if it is an effective number.
-    """
-    middle, spread = (
-        share + _Z**2 / (2 * number),
-        _Z * math.sqrt(share * (1 - share) / number + _Z**2 / (4 * number**2)),
-    )
-    return [round(min(max((middle + sign * spread) / (1 + _Z**2 / number), 0.0), 1.0), 4) for sign in (-1, 1)]
 
 
 def bootstrap(
@@ -266,13 +170,13 @@ def evaluate_predictions(
     Raises:
         ValueError: there are no examples, lengths or ids don't fit, or a logit is not finite.
     """
-    _check(logits, labels, len(LABELS))
+    check(logits, labels, len(LABELS))
     if groups is not None and len(groups) != len(labels):
         raise ValueError(f"there are {len(groups)} groups for {len(labels)} labels: give one for each")
     before, probabilities = softmax(logits), softmax(logits, temperature)
     counts = confusion(labels, probabilities.argmax(axis=1))
     drawn = None if groups is None else np.asarray(groups)
-    found = {
+    measures = {
         **scores(probabilities, labels),
         "majority_class_accuracy": float(counts.sum(axis=1).max() / len(labels)),
         "cross_entropy_before_temperature": cross_entropy(before, labels),
@@ -283,7 +187,7 @@ def evaluate_predictions(
     return {
         "examples": len(labels),
         "temperature": round(float(temperature), 4),
-        **{name: round(value, 4) for name, value in found.items()},
+        **{name: round(value, 4) for name, value in measures.items()},
         "intervals": bootstrap(probabilities, labels, drawn, seed=seed),
         "resampling": {
             "level": 0.95,
@@ -301,22 +205,3 @@ def _row(table: dict[str, Array], row: int) -> dict[str, float | None]:
         for name in ("precision", "recall", "f1")
     }
     return {**rates, "support": int(table["support"][row])}
-
-
-def _check(logits: Values, labels: Ints, classes: int) -> None:
-    if logits.ndim != 2 or logits.shape != (len(labels), classes) or not len(labels):
-        raise ValueError(
-            f"expected logits [n, {classes}] and as many labels, at least one; got {list(logits.shape)} and "
-            f"{len(labels)} labels"
-        )
-    if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"labels are ids, whole numbers; got an array of {labels.dtype}")
-    wrong = np.flatnonzero(~np.isfinite(logits).all(axis=1))
-    if len(wrong):
-        raise ValueError(
-            f"a logit of example {wrong[0]} is not a finite number: "
-            f"{logits[wrong[0]][~np.isfinite(logits[wrong[0]])][0]}"
-        )
-    wrong = np.flatnonzero((labels < 0) | (labels >= classes))
-    if len(wrong):
-        raise ValueError(f"label {labels[wrong[0]]} of example {wrong[0]} is not an id from 0 to {classes - 1}")

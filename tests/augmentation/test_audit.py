@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from edos_dataset.augmentation.audit import judged, write_audit
-from edos_dataset.metrics.classification import wilson
+from edos_dataset.metrics.resampling import wilson
 from edos_dataset.runs.folder import FolderError
 from extended_rows import counts, row, self_labelled, spread, step, table, write_extended
 

@@ -14,6 +14,7 @@ import pytest
 
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics import classification as metrics
+from edos_dataset.metrics.calibration import calibration_error, softmax
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("evaluate") is None, reason="evaluate is not installed")
@@ -31,7 +32,7 @@ for name, arguments in json.load(sys.stdin):
 
 def test_both_modules(tmp_path):
     labels, predicted = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
-    probabilities, true = metrics.softmax(np.random.default_rng(0).normal(size=(50, 41)) * 3), np.arange(50) % 41
+    probabilities, true = softmax(np.random.default_rng(0).normal(size=(50, 41)) * 3), np.arange(50) % 41
     calls = [
         ("dialogue_emotion", {"predictions": predicted.tolist(), "references": labels.tolist()}),
         ("dialogue_calibration", {"predictions": probabilities.tolist(), "references": true.tolist(), "k": 5}),
@@ -58,7 +59,7 @@ def test_both_modules(tmp_path):
     assert rows[LABELS[40]] == {"precision": None, "recall": None, "f1": None, "support": 0}
 
     assert calibration == {
-        "ece": metrics.calibration_error(probabilities, true),
+        "ece": calibration_error(probabilities, true),
         "cross_entropy": metrics.cross_entropy(probabilities, true),
         "top_k_accuracy": metrics.top_k_accuracy(probabilities, true, 5),
     }

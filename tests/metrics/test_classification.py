@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, precision_score, recall_score, top_k_accuracy_score
 
 from edos_dataset.labels import LABELS
+from edos_dataset.metrics import calibration, resampling
 from edos_dataset.metrics import classification as metrics
 
 CLASSES = len(LABELS)
@@ -17,7 +18,7 @@ def drawn(n=400, classes=CLASSES, seed=0, present=None):
     """Return logits, and labels drawn with their probabilities, of the first `present` classes only."""
     generator = np.random.default_rng(seed)
     logits = generator.normal(size=(n, classes)) * 2
-    shares = metrics.softmax(logits[:, :present])
+    shares = calibration.softmax(logits[:, :present])
     labels = (shares.cumsum(axis=1) > generator.random((n, 1))).argmax(axis=1)
     return logits.astype(np.float32), labels
 
@@ -40,7 +41,7 @@ def test_confusion_by_hand():
 @pytest.mark.parametrize("n", [5, 400], ids=["labels on neither side", "many"])
 def test_scores_are_those_of_scikit_learn(n, present):
     logits, labels = drawn(n, present=present)
-    probabilities, ids = metrics.softmax(logits), np.arange(CLASSES)
+    probabilities, ids = calibration.softmax(logits), np.arange(CLASSES)
     predicted = probabilities.argmax(axis=1)
     assert (metrics.confusion(labels, predicted) == confusion_matrix(labels, predicted, labels=ids)).all()
     macro = {"average": "macro", "zero_division": 0}
@@ -67,10 +68,12 @@ def test_of_equally_probable_labels_the_lower_id_comes_first():
 def test_calibration_error_by_hand():
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
     # Bins of 0.6 (one, wrong), 0.9 (two, one right) and 1.0 (right); the last edge belongs to the last bin.
-    assert metrics.calibration_error(probabilities, np.array([0, 1, 0, 1]), bins=10) == pytest.approx(
+    assert calibration.calibration_error(probabilities, np.array([0, 1, 0, 1]), bins=10) == pytest.approx(
         (0.6 + 2 * 0.4 + 0) / 4
     )
-    sizes, sums, hits = metrics.reliability(probabilities.max(axis=1), np.array([True, False, False, True]), bins=10)
+    sizes, sums, hits = calibration.reliability(
+        probabilities.max(axis=1), np.array([True, False, False, True]), bins=10
+    )
     assert (sizes.tolist(), hits.tolist()) == ([0] * 6 + [1, 0, 0, 3], [0] * 9 + [2]) and sums.sum() == pytest.approx(
         3.4
     )
@@ -79,10 +82,10 @@ def test_calibration_error_by_hand():
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
 def test_temperature_undoes_a_scale(scale):
     logits, labels = drawn(20000, classes=5)
-    found = metrics.fit_temperature(logits * scale, labels)
+    found = calibration.fit_temperature(logits * scale, labels)
     assert found == pytest.approx(scale, rel=0.05), "labels were drawn at temperature 1"
     best = minimize_scalar(
-        lambda value: metrics.cross_entropy(metrics.softmax(logits * scale, np.exp(value)), labels),
+        lambda value: metrics.cross_entropy(calibration.softmax(logits * scale, np.exp(value)), labels),
         bounds=(-3, 3),
         method="bounded",
     )
@@ -91,14 +94,14 @@ def test_temperature_undoes_a_scale(scale):
 
 def test_temperature_has_an_end_where_every_prediction_is_right():
     logits = np.eye(3) * 5
-    assert metrics.fit_temperature(logits, np.arange(3)) == pytest.approx(metrics.TEMPERATURES[0])
-    assert metrics.fit_temperature(logits, (np.arange(3) + 1) % 3) == pytest.approx(metrics.TEMPERATURES[1])
+    assert calibration.fit_temperature(logits, np.arange(3)) == pytest.approx(calibration.TEMPERATURES[0])
+    assert calibration.fit_temperature(logits, (np.arange(3) + 1) % 3) == pytest.approx(calibration.TEMPERATURES[1])
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_intervals_are_those_of_a_plain_loop(grouped):
     logits, labels = drawn(60, classes=5)
-    probabilities = metrics.softmax(logits)
+    probabilities = calibration.softmax(logits)
     groups = np.arange(60) // 4 if grouped else np.arange(60)
     count = groups.max() + 1
     rows = []
@@ -110,7 +113,7 @@ def test_intervals_are_those_of_a_plain_loop(grouped):
                 found["accuracy"],
                 found["macro_f1"],
                 found["top_3_accuracy"],
-                metrics.calibration_error(probabilities[index], labels[index]),
+                calibration.calibration_error(probabilities[index], labels[index]),
             ]
         )
     expected = np.percentile(rows, [2.5, 97.5], axis=0).T
@@ -126,7 +129,7 @@ def test_an_interval_covers_the_truth_and_a_group_alone_has_none():
         found["intervals"][name][0] < found[name] < found["intervals"][name][1]
         for name in ("accuracy", "macro_f1", "top_3_accuracy")
     )
-    assert metrics.bootstrap(metrics.softmax(logits), labels, np.zeros(300)) == dict.fromkeys(
+    assert metrics.bootstrap(calibration.softmax(logits), labels, np.zeros(300)) == dict.fromkeys(
         found["intervals"], [None, None]
     )
 
@@ -153,7 +156,7 @@ def test_content_of_a_metrics_file():
     assert found["macro_f1"] == pytest.approx(
         np.mean([row["f1"] for row in found["by_label"].values() if row["f1"] is not None]), abs=1e-4
     )
-    assert metrics.evaluate_predictions(np.log(metrics.softmax(logits)), labels) == flat, (
+    assert metrics.evaluate_predictions(np.log(calibration.softmax(logits)), labels) == flat, (
         "logarithms of probabilities are logits"
     )
 
@@ -188,4 +191,4 @@ def test_confusion_of_what_does_not_fit(labels, predicted, message):
     ("share", "number", "expected"), [(0, 10, [0, 0.2775]), (1, 10, [0.7225, 1]), (0.5, 100, [0.4038, 0.5962])]
 )
 def test_wilson_stays_between_0_and_1(share, number, expected):
-    assert metrics.wilson(share, number) == expected
+    assert resampling.wilson(share, number) == expected

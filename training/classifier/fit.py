@@ -14,7 +14,8 @@ from accelerate.optimizer import AcceleratedOptimizer
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
-from edos_dataset.metrics.classification import cross_entropy, softmax
+from edos_dataset.metrics.calibration import softmax
+from edos_dataset.metrics.classification import cross_entropy
 from training.classifier.batches import Examples, WeightAverage, micro_batches, pad
 from training.classifier.checkpoints import Progress, resume
 from training.classifier.data import Data

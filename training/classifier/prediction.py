@@ -10,7 +10,7 @@ from accelerate.utils import gather_object
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.metrics.classification import softmax
+from edos_dataset.metrics.calibration import softmax
 from training.classifier.batches import micro_batches, pad
 from training.classifier.data import Data, mix_in
 from training.classifier.model import token_ids

@@ -11,7 +11,8 @@ from accelerate import Accelerator
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.labeling.models.classifier import DialogueClassifier
-from edos_dataset.metrics.classification import evaluate_predictions, fit_temperature, softmax
+from edos_dataset.metrics.calibration import fit_temperature, softmax
+from edos_dataset.metrics.classification import evaluate_predictions
 from edos_dataset.publishing.cards.model import render_model_card, widget_examples
 from edos_dataset.runs.shards import replacing, write_text
 from training.classifier.data import Data

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.static import Codes, StaticLabeler, count_ngrams, damping, ngrams
-from edos_dataset.metrics.classification import softmax
+from edos_dataset.metrics.calibration import softmax
 from training.examples import report
 
 _REPORT = 20  # steps between two lines

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, Ints, unnest
-from edos_dataset.metrics.classification import wilson
+from edos_dataset.metrics.resampling import wilson
 from edos_dataset.runs.shards import write_text
 from training.turns.seams import Seams, read_labelled, score_with
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
 from edos_dataset.arrays import Bools, Floats
-from edos_dataset.metrics import classification as metrics
+from edos_dataset.metrics import calibration, resampling
 from training.turns.points import GRID, accuracy_of, best_point, f1_of, outcomes_of, points_at, rounded, thinned
 from training.turns.seams import Seams
 
@@ -40,13 +40,13 @@ def measure(seams: Seams, score: Floats, threshold: float = 0.5, *, seed: int = 
     same, scored = seams.same[known] == 1, _checked(seams, score)[known]
     at = points_at(same, scored, np.array([threshold], np.float32))[0]
     curve, bins = points_at(same, scored, GRID), reliability(same, scored)
-    draws = metrics.resampled(outcomes_of(same, scored >= np.float32(threshold)), seams.group[known], seed=seed)
+    draws = resampling.resampled(outcomes_of(same, scored >= np.float32(threshold)), seams.group[known], seed=seed)
     return {
         "seams": len(same),
         "documents": len(np.unique(seams.group[known])),
         **at,
-        "accuracy_interval": metrics.interval(accuracy_of(draws)),
-        "f1_interval": metrics.interval(f1_of(draws)),
+        "accuracy_interval": resampling.interval(accuracy_of(draws)),
+        "f1_interval": resampling.interval(f1_of(draws)),
         **_ranking(same, scored),
         "ece": calibration_error(bins),
         "reliability": bins,
@@ -92,14 +92,14 @@ def compare(
         for score, limit in zip((first, second), thresholds, strict=True)
     ]
     outcomes = [outcomes_of(same, each) for each in predicted]
-    draws = [metrics.resampled(each, seams.group[known], seed=seed) for each in outcomes]
+    draws = [resampling.resampled(each, seams.group[known], seed=seed) for each in outcomes]
     totals = [each.sum(axis=0) for each in outcomes]
     right = [each == same for each in predicted]
     return {
         "accuracy_difference": rounded(accuracy_of(totals[0]) - accuracy_of(totals[1])),
-        "accuracy_interval": metrics.interval(accuracy_of(draws[0]) - accuracy_of(draws[1])),
+        "accuracy_interval": resampling.interval(accuracy_of(draws[0]) - accuracy_of(draws[1])),
         "f1_difference": rounded(f1_of(totals[0]) - f1_of(totals[1])),
-        "f1_interval": metrics.interval(f1_of(draws[0]) - f1_of(draws[1])),
+        "f1_interval": resampling.interval(f1_of(draws[0]) - f1_of(draws[1])),
         "only_first_right": int((right[0] & ~right[1]).sum()),
         "only_second_right": int((right[1] & ~right[0]).sum()),
     }
@@ -182,10 +182,10 @@ def reliability(same: Bools, score: Floats) -> list[dict[str, Any]]:
     """Return the filled ones of 15 equally wide bins of score: `seams`, mean `score`, and `same`, the share of labels
     that say so.
     """
-    sizes, scores, sames = metrics.reliability(score, same)
+    sizes, scores, sames = calibration.reliability(score, same)
     return [
         {
-            "from": number / metrics.BINS,
+            "from": number / calibration.BINS,
             "seams": int(sizes[number]),
             "score": rounded(scores[number] / sizes[number]),
             "same": rounded(sames[number] / sizes[number]),

@@ -8,7 +8,8 @@ import numpy as np
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.heads import LinearHead
-from edos_dataset.metrics.classification import Ints, cross_entropy, fit_temperature
+from edos_dataset.metrics.calibration import Ints, fit_temperature
+from edos_dataset.metrics.classification import cross_entropy
 
 
 def fit(features: Floats, targets: Floats, l2: float) -> tuple[Floats, Floats]:

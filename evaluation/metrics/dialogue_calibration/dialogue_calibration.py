@@ -8,7 +8,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from edos_dataset.metrics.classification import calibration_error, confusion, cross_entropy, top_k_accuracy
+from edos_dataset.metrics.calibration import calibration_error
+from edos_dataset.metrics.classification import confusion, cross_entropy, top_k_accuracy
 
 _DESCRIPTION = (
     "Expected calibration error (Guo et al., 2017; 15 bins), cross-entropy in nats, and how often the label "
