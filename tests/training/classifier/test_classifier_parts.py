@@ -375,7 +375,7 @@ def test_a_file_without_a_needed_column_is_named(sources, tmp_path):
     )
     with pytest.raises(
         ValueError,
-        match=r"afraid\.csv has no column 'Label': expected Dialog_ID, Type, Actor, Text, Label, found Dialog_ID, Type, ",
+        match=r"afraid\.csv has no column 'Label': expected Dialog_ID, Type, Actor, Text, Label, found Dialog_ID, ",
     ):
         training.classifier.data.load_data(leaky(folder, annotated=1.0), folder, sources[0] / "cache")
 
