@@ -2,10 +2,11 @@
 
     python benchmarks/engines.py FOLDER_WITH_OPUS_XML --copies 40 --repeats 3
 
-The corpus is that of `benchmarks/curate.py`; turns are found by the default scorer and labelled by `fast`. Every run is a
-process of its own, `edos curate` with its `--engine`; `accelerate` launches as many processes as the others have
-workers. Engines take turns, so that a busy machine slows all; the ratios are those of the least times, and all published
-files must be equal. A run of one film tells what an engine costs before it does anything. Writes benchmarks/engines.json.
+The corpus is that of `benchmarks/curate.py`; turns are found by the default scorer and labelled by `fast`. Every run is
+a process of its own, `edos curate` with its `--engine`; `accelerate` launches as many processes as the others have
+workers. Engines take turns, so that a busy machine slows all; the ratios are those of the least times, and all
+published files must be equal. A run of one film tells what an engine costs before it does anything. Writes
+benchmarks/engines.json.
 """
 
 import argparse

@@ -29,7 +29,7 @@ def labels_only(
     `edos hydrate` rebuilds the text from a copy of the subtitles. The folder loads by `load_dataset(OUT,
     "labels_only")`.
     """
-    from edos_dataset.commands.hydrate import write_labels
+    from edos_dataset.commands.labels_only import write_labels
 
     manifest = write_labels(run, out, config, recipe)
     dialogues, turns = (sum(manifest[unit].values()) for unit in ("dialogues", "turns"))

@@ -34,10 +34,12 @@ from edos_dataset.runs.shards import (
     digest,
     read_record,
     read_shard,
+    remove_others,
     write_record,
     write_shard,
     write_text,
 )
+from edos_dataset.runs.totals import Totals
 
 INPUT = "00-input"
 """Folder of the input's shards."""
@@ -54,33 +56,6 @@ Progress = Callable[[str, int, int, int], None]
 """Called with a phase's name, its shards done and in all (this process's share of them), and the units that the first
 stage read in the shards made now, not those reused.
 """
-
-
-@dataclass
-class _Totals:
-    """A phase so far: its shards' digests, and their records added up."""
-
-    digests: dict[Path, str] = field(default_factory=dict)
-    counts: list[StageCount] = field(default_factory=list)
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    rows: int = 0
-
-    def add(self, target: Path, record: ShardRecord) -> None:
-        """Add a shard. Shards come in any order; the totals, once `finish` has sorted them, don't depend on it."""
-        self.digests[target] = record.digest
-        self.notes += record.notes
-        self.rows += record.rows
-        for index, count in enumerate(record.counts):
-            if index == len(self.counts):
-                self.counts.append(StageCount(count.stage, count.unit))
-            self.counts[index].add(count)
-
-    def finish(self) -> None:
-        """Sort what was added."""
-        self.notes.sort(key=lambda note: json.dumps(note, sort_keys=True))
-        for count in self.counts:
-            count.rejected = dict(sorted(count.rejected.items()))
-            count.tally = dict(sorted(count.tally.items()))
 
 
 @dataclass
@@ -161,7 +136,7 @@ class Run:
             for part in parts:
                 entries.append((part.name, write_shard(folder / f"{part.name}.parquet", part.rows)))
             write_text(listing, json.dumps(entries))
-            _remove_others(folder, [name for name, _ in entries])
+            remove_others(folder, [name for name, _ in entries])
         self.engine.wait()
         entries = json.loads(listing.read_text(encoding="utf-8"))
         return [Shard(folder / f"{name}.parquet", file_digest) for name, file_digest in entries]
@@ -171,7 +146,7 @@ class Run:
         removals, seconds = self._decide(phase.step, folder, sources) if phase.step else ([None] * len(sources), 0.0)
         code = [item.fingerprint() for item in (phase.step, *phase.stages) if item is not None]
         targets = [folder / source.path.name for source in sources]
-        totals, tasks = _Totals(), []
+        totals, tasks = Totals(), []
         places = self.engine.share(range(len(sources)))
         for place in places:
             source, removed, target = sources[place], removals[place], targets[place]
@@ -187,7 +162,7 @@ class Run:
         self.engine.wait()
         self._add_shares_of_others(targets, totals)
         if self.engine.leads:
-            _remove_others(folder, [target.stem for target in targets], self.keep_rejects)
+            remove_others(folder, [target.stem for target in targets], self.keep_rejects)
         totals.finish()
         if phase.step and totals.counts:
             totals.counts[0].seconds += seconds
@@ -196,7 +171,7 @@ class Run:
         self.rows = totals.rows
         return [Shard(target, totals.digests[target]) for target in targets]
 
-    def _make(self, phase: Phase, tasks: Sequence[ShardTask], totals: _Totals, shards: int) -> None:
+    def _make(self, phase: Phase, tasks: Sequence[ShardTask], totals: Totals, shards: int) -> None:
         """Make this process's share of the shards that are not there."""
         units = 0
         self.progress(phase.name[3:], len(totals.digests), shards, units)
@@ -206,7 +181,7 @@ class Run:
             units += record.counts[0].read
             self.progress(phase.name[3:], len(totals.digests), shards, units)
 
-    def _add_shares_of_others(self, targets: Sequence[Path], totals: _Totals) -> None:
+    def _add_shares_of_others(self, targets: Sequence[Path], totals: Totals) -> None:
         for target in targets:
             if target not in totals.digests:
                 record = read_record(target, verify=False)  # its own process has made or verified it
@@ -267,13 +242,3 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _rejects(target: Path) -> Path:
     return target.with_suffix(".rejects.parquet")
-
-
-def _remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False) -> None:
-    """Remove what earlier runs left: shards that the corpus no longer has, and rejects that are no longer wanted."""
-    stems = {*keep, "index", "decided"}
-    for path in folder.iterdir():
-        stem, _, suffix = path.name.partition(".")
-        unwanted = suffix == "rejects.parquet" and not keep_rejects
-        if path.is_file() and stem and (stem not in stems or unwanted):
-            path.unlink()

@@ -143,3 +143,19 @@ def digest(path: Path) -> str:
         while block := file.read(1 << 20):
             sha256.update(block)
     return sha256.hexdigest()
+
+
+def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False) -> None:
+    """Remove what earlier runs left in a folder of shards.
+
+    Args:
+        folder: of a phase, or of the input.
+        keep: names of the shards that the corpus has, without suffix; all others go.
+        keep_rejects: leave the files of rejects.
+    """
+    stems = {*keep, "index", "decided"}
+    for path in folder.iterdir():
+        stem, _, suffix = path.name.partition(".")
+        unwanted = suffix == "rejects.parquet" and not keep_rejects
+        if path.is_file() and stem and (stem not in stems or unwanted):
+            path.unlink()

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import edos
-from edos_dataset.commands import hydrate as hydrating
 from edos_dataset.commands.curate import curate, subtitles_to_edos
-from edos_dataset.commands.hydrate import hydrate, text_stages, write_labels
+from edos_dataset.commands.hydrate import hydrate
+from edos_dataset.commands.labels_only import labelling, text_stages, write_labels
 from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
@@ -283,7 +283,7 @@ def test_folders_of_others_are_left_alone(run, labels, films, tmp_path):
 
 def test_a_model_that_only_its_maker_has(monkeypatch):
     stages = override(subtitles_to_edos("fast", "fast"), ["annotate.model=/there/is/none"])
-    assert [item.name for item in hydrating.labelling(stages)] == ["weak_label"]
+    assert [item.name for item in labelling(stages)] == ["weak_label"]
     assert [stage.name for stage in text_stages(stages)] == [
         "read",
         "lines",

@@ -1,4 +1,6 @@
-"""What `write_published` leaves in a folder: files, card and picture that belong together, whatever was there before."""
+"""What `write_published` leaves in a folder: files, card and picture that belong together,
+whatever was there before.
+"""
 
 import json
 import shutil

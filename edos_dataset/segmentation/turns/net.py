@@ -101,8 +101,8 @@ class NetScorer:
     """Score by P(same turn) of the network.
 
     Attributes:
-        weights: the parameters by name, as `Net` of training/turns/net_module.py exports them; embeddings are int8 with a
-            scale a column, the others float16.
+        weights: the parameters by name, as `Net` of training/turns/net_module.py exports them; embeddings are int8 with
+            a scale a column, the others float16.
         vocabulary: uint64 [words], rising hashes of the words that have an embedding.
         languages: ISO 639-1 codes of the languages that it was trained on.
         record: how it was made: data, metrics, licences.

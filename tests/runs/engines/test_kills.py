@@ -54,7 +54,9 @@ def made(out):
 
 
 def kill_when(processes, condition):
-    """Kill processes as soon as a condition holds; return those that they had started. A run may also be done before."""
+    """Kill processes as soon as a condition holds; return those that they had started. A run may
+    also be done before.
+    """
     while not condition() and any(process.poll() is None for process in processes):
         time.sleep(0.01)
     children = [child for process in processes for child in children_of(process.pid)]
