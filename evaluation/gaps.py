@@ -5,7 +5,7 @@ dialogues.
 
 reads each source as `edos curate` does and writes to the folder:
 
-    gaps.json     for each source histogram and quantiles of the gaps, and the length of the dialogues that each cut \
+    gaps.json     for each source histogram and quantiles of the gaps, and the length of the dialogues that each cut
         gives;
                   each cut against the scene breaks of the scripts, for the films of all sources that have one
     blocks.png    the histograms

@@ -1,7 +1,7 @@
 """Reads the examples of a page of documentation and carries them out, as somebody would who types them one after the
 other.
 
-    ```console      every line that begins with `$ ` is a command; what stands below it, up to the next one, is what \
+    ```console      every line that begins with `$ ` is a command; what stands below it, up to the next one, is what
         it must print
     ```python       runs in one interpreter for the whole page; a block ```text right behind it is what it must print
     <!-- file: NAME -->      above a block of any language: the block is written to that file

@@ -19,17 +19,17 @@ class ClassifierRecipe:
         near_duplicate: cosine of two embeddings (all-MiniLM-L6-v2) from which texts stay in one split.
         split_seed: of the division into these parts.
         frequent_turns: weight of the hand-labelled frequent turns in the training part; 0 leaves them out.
-        first_turns: weight of the opening turns of EmpatheticDialogues, labelled with their conversation's emotion; 0 \
+        first_turns: weight of the opening turns of EmpatheticDialogues, labelled with their conversation's emotion; 0
             leaves them out.
-        annotated: weight of the later turns of these conversations, labelled by the authors' classifier; 0 leaves \
+        annotated: weight of the later turns of these conversations, labelled by the authors' classifier; 0 leaves
             them out.
-        unagreed: weight of crowd dialogues on which no two workers agreed, with their three answers as target; 0 \
+        unagreed: weight of crowd dialogues on which no two workers agreed, with their three answers as target; 0
             leaves them out.
-        self_labelled: weight of the subtitle dialogues that the authors' classifier labelled with confidence; 0 \
+        self_labelled: weight of the subtitle dialogues that the authors' classifier labelled with confidence; 0
             leaves them out.
         replay: weight of the weak labeler's training texts beside the crowd's; 0 leaves them out.
         replay_share: share of the annotated and replayed texts that an epoch takes, another one each.
-        extended: weight of the rows of a labelled set (`--labelled`) whose label people did not give; 0 leaves them \
+        extended: weight of the rows of a labelled set (`--labelled`) whose label people did not give; 0 leaves them
             out.
         workers_share: share of the three workers' answers in a target; the rest is the agreed label.
         distil: folders of trained classifiers whose mean probabilities become part of the targets.
@@ -43,14 +43,14 @@ class ClassifierRecipe:
         context: earlier turns to read; null for all that `max_tokens` has room for.
         history_dropout: share of the training examples, others in every epoch, that are read without their history.
         frozen_embeddings: leave the token embeddings as they are.
-        lora_rank: rank of LoRA adapters in all linear layers of the encoder, which then is frozen; 0 trains all \
+        lora_rank: rank of LoRA adapters in all linear layers of the encoder, which then is frozen; 0 trains all
             weights.
 
     Optimisation:
         batch: examples of an update, over all processes.
-        micro_tokens: most tokens, padding included, of a forward pass in one process: the update is accumulated over \
+        micro_tokens: most tokens, padding included, of a forward pass in one process: the update is accumulated over
             as many as it takes.
-        epochs, learning_rate, head_learning_rate, layer_decay: AdamW, linear warm-up and decay; a layer's rate is \
+        epochs, learning_rate, head_learning_rate, layer_decay: AdamW, linear warm-up and decay; a layer's rate is
             `layer_decay` times that of the layer above.
         warmup: share of the updates; schedule: what follows.
         weight_decay, label_smoothing, gradient_norm, beta_2: as usual.
