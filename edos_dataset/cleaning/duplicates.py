@@ -16,7 +16,7 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning.rules import cut_turns
 from edos_dataset.runs.partitions import Keys, PartitionedStep
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit
-from edos_dataset.schema import KEYED_TURN, REASON, TURN
+from edos_dataset.schema.tables import KEYED_TURN, REASON, TURN
 from edos_dataset.text import hash64, normalise
 
 _COLUMNS = ("dialogue_id", "turns.list.element.key")

@@ -12,7 +12,7 @@ from edos_dataset.cleaning import captions
 from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.cleaning.rejects import part
 from edos_dataset.runs.pipeline import Stage, Unit
-from edos_dataset.schema import LINE
+from edos_dataset.schema.tables import LINE
 from edos_dataset.text import primary_language
 
 REASONS = ("too_long", "credit", "music", "sound", "empty")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.schema import REASON
+from edos_dataset.schema.tables import REASON
 
 
 def part(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]) -> pa.Table:

@@ -11,7 +11,7 @@ from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_b
 from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler, load_labeler
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.runs.pipeline import Stage, Unit
-from edos_dataset.schema import ENCODED, LABELLED, LABELLED_TURN, TOP
+from edos_dataset.schema.tables import ENCODED, LABELLED, LABELLED_TURN, TOP
 
 
 @dataclass(frozen=True)

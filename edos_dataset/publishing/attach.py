@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.publishing.labels_only import text_hash
+from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import FolderError

@@ -1,6 +1,5 @@
 """The config `labels_only`: everything of a labelled config but the text of its turns, of which it has the hashes."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.publishing.cards.labels_only import labels_only_card
+from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.shards import digest, read_pieces, replacing, write_text
@@ -22,11 +22,6 @@ from edos_dataset.schema import LABELS_ONLY, SPLITS, TURN_LABEL_CONFIGS, arrow_s
 
 MANIFEST, RECIPE = f"{LABELS_ONLY}/manifest.json", f"{LABELS_ONLY}/recipe.yaml"
 """They lie beside the labels, so that a repository that also holds the text keeps them apart from the run's own."""
-
-
-def text_hash(text: str) -> str:
-    """Return the SHA-256 (hex) of the UTF-8 bytes of a turn's text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def without_text(table: pa.Table) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_reasons, count_units, split_rejects
 from edos_dataset.runs.shards import ShardRecord, StageCount, read_shard, write_record, write_shard
-from edos_dataset.schema import OF_REJECTS, REASON
+from edos_dataset.schema.tables import OF_REJECTS, REASON
 
 _NO_REJECTS = pa.table({REASON: pa.array([], pa.string()), "stage": pa.array([], pa.string())})
 

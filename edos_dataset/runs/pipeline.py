@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.runs.fingerprints import code_hash, hash_json
-from edos_dataset.schema import REASON
+from edos_dataset.schema.tables import REASON
 
 Unit = Literal["files", "lines", "sentences", "turns", "dialogues"]
 """What a stage counts; no unit is ever lost between its input and its kept and rejected output."""

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import unnest
 from edos_dataset.runs.pipeline import Stage, Unit
-from edos_dataset.schema import DIALOGUES
+from edos_dataset.schema.tables import DIALOGUES
 
 _EDGES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60])  # seconds
 _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:], strict=True)), ">=60", "unknown")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.schema import FILE, FILMS
+from edos_dataset.schema.tables import FILE, FILMS
 from edos_dataset.sources.formats import formats, formats_by_suffix
 from edos_dataset.sources.names import Named, name_file, split_suffix
 from edos_dataset.text import same_language

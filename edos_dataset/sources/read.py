@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
 from edos_dataset.runs.pipeline import Stage, Unit
-from edos_dataset.schema import DETAIL, LINE, LINES, READING, REASON, SOURCE
+from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError

@@ -4,25 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from covered_code import covered
 from edos_dataset.augmentation import extension
 from edos_dataset.augmentation.extension import Extension
 from edos_dataset.runs import fingerprints
 
 CHOOSING = ("spreading", "self_labeling", "similarity", "tiles", "guards", "pool", "embeddings", "labelled", "rows")
-
-
-def covered(module):
-    """Return the modules of ours that a module imports, directly or not, as `code_hash` goes through them."""
-    modules, queue = set(), [module]
-    while queue:
-        name = queue.pop()
-        path = None if name in modules else fingerprints._source_file(name)
-        if path is not None:
-            modules.add(name)
-            parent = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            imported = fingerprints._imports(fingerprints.ast.parse(path.read_bytes()), parent)
-            queue += [each for each in imported if each.startswith("edos_dataset.")]
-    return {name.removeprefix("edos_dataset.") for name in modules}
 
 
 def test_the_key_covers_what_chooses_labels_and_no_card_command_or_version():

@@ -112,7 +112,7 @@ def test_code_hash_of_another_package_follows_ours(package, monkeypatch):
     real = fingerprints._source_file
     edited = fingerprints.Path(__file__)
     monkeypatch.setattr(
-        fingerprints, "_source_file", lambda name: edited if name == "edos_dataset.labels" else real(name)
+        fingerprints, "_source_file", lambda name: edited if name == "edos_dataset.schema.tables" else real(name)
     )
     code_hash.cache_clear()
     assert code_hash("toypack.stage") != before

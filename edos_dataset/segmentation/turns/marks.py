@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.pipeline import Unit
-from edos_dataset.schema import MARKED, MARKED_SENTENCE
+from edos_dataset.schema.tables import MARKED, MARKED_SENTENCE
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 
 

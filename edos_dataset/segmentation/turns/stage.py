@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.runs.pipeline import Stage, Unit
-from edos_dataset.schema import TURN, TURNS
+from edos_dataset.schema.tables import TURN, TURNS
 from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.text import same_language
 
