@@ -14,7 +14,8 @@ from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.changes import read_rows
 from edos_dataset.hub.composition import reading, versioned
 from edos_dataset.hub.contents import held
-from edos_dataset.hub.remote import HubError, Remote
+from edos_dataset.hub.failures import HubError
+from edos_dataset.hub.remote import Remote
 from edos_dataset.hub.versions import CHANGELOG, Version
 from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
@@ -28,7 +29,7 @@ def folder(tmp_path):
     return run(tmp_path / "run" / "edos")
 
 
-def release(hub, folder, version=V1, **options):
+def publish(hub, folder, version=V1, **options):
     token = options.pop("token", "hf_ns")
     with reading([folder]) as found:
         return publishing.publish(found, remote(hub, token), version, **options)
@@ -61,7 +62,7 @@ def assert_published(hub, folder, version=V1):
 
 
 def test_first_version(hub, folder):
-    plan, commit = release(hub, folder)
+    plan, commit = publish(hub, folder)
     repo = hub.repos[KEY]
     assert repo.tags == {"v1.0.0": commit} and repo.branches == {"main": commit}
     assert [entry.title for entry in repo.log("main")] == ["Release 1.0.0", "initial commit"]
@@ -73,7 +74,7 @@ def test_first_version(hub, folder):
 
 def test_order_of_the_calls(hub, folder):
     """The tag comes last, after the listing that verifies; and the wrong user is told before anything else."""
-    release(hub, folder)
+    publish(hub, folder)
     routes = [route for route, _, _ in hub.calls]
     assert routes[0] == "whoami"
     assert routes[-1] == "tag"
@@ -82,27 +83,27 @@ def test_order_of_the_calls(hub, folder):
 
 
 def test_again_changes_nothing(hub, folder):
-    release(hub, folder)
+    publish(hub, folder)
     before, made = state(hub), len(hub.repos[KEY].commits)
-    plan, commit = release(hub, folder)
+    plan, commit = publish(hub, folder)
     assert plan.published == commit == before[1]["v1.0.0"]
     assert state(hub) == before and len(hub.repos[KEY].commits) == made
     assert hub.called("commit") == 1
 
 
 def test_a_tag_never_moves(hub, folder):
-    release(hub, folder)
+    publish(hub, folder)
     before = state(hub)
     (folder / "README.md").write_text((folder / "README.md").read_text() + "\nmore\n")
     with pytest.raises(HubError, match=r"v1\.0\.0 is published .*README\.md.* never moves: .* 1\.0\.1 or more"):
-        release(hub, folder)
+        publish(hub, folder)
     assert state(hub) == before
-    release(hub, folder, Version(1, 0, 1))
+    publish(hub, folder, Version(1, 0, 1))
     assert state(hub)[1]["v1.0.0"] == before[1]["v1.0.0"]
 
 
 def test_second_version(hub, folder):
-    release(hub, folder)
+    publish(hub, folder)
     first = state(hub)[1]["v1.0.0"]
     hub.repos[KEY].commit(
         "main",
@@ -112,7 +113,7 @@ def test_second_version(hub, folder):
     more = films_of("train", 9)[6:]
     run(folder, [*FILMS, *more], rows_a_file=100)
     uploads = hub.called("lfs_upload")
-    plan, _ = release(hub, folder, V11)
+    plan, _ = publish(hub, folder, V11)
     changes = {
         change.config: (change.before, change.after, change.added, change.removed, change.texts)
         for change in plan.changes
@@ -169,24 +170,24 @@ def test_of_the_previous_version_only_ids_texts_and_labels_move(hub, tmp_path):
     ],
 )
 def test_too_small_a_step_is_refused_before_a_byte_moves(hub, folder, films, configs, version, why):
-    release(hub, folder)
+    publish(hub, folder)
     before, calls = state(hub), hub.called("preupload", "lfs_batch", "lfs_upload", "commit", "tag", "branch")
     run(folder, films, configs)
     with pytest.raises(ValueError, match=why):
-        release(hub, folder, version)
+        publish(hub, folder, version)
     assert state(hub) == before
     assert hub.called("preupload", "lfs_batch", "lfs_upload", "commit", "tag", "branch") == calls
 
 
 def test_an_older_line_needs_a_branch(hub, folder):
-    release(hub, folder)
+    publish(hub, folder)
     run(folder, FILMS[1:])
-    release(hub, folder, V2)
+    publish(hub, folder, V2)
     run(folder, [*FILMS, *films_of("train", 7)[6:]])
     with pytest.raises(HubError, match=r"is at 2\.0\.0 already"):
-        release(hub, folder, V11)
+        publish(hub, folder, V11)
     main = state(hub)[0]["main"]
-    plan, commit = release(hub, folder, V11, branch="one")
+    plan, commit = publish(hub, folder, V11, branch="one")
     assert plan.previous == V1
     assert state(hub)[0] == {"main": main, "one": commit}
     assert [entry.title for entry in hub.repos[KEY].log("one")] == ["Release 1.1.0", "Release 1.0.0", "initial commit"]
@@ -195,37 +196,37 @@ def test_an_older_line_needs_a_branch(hub, folder):
 
 
 def test_first_version_on_a_branch(hub, folder):
-    _, commit = release(hub, folder, branch="draft")
+    _, commit = publish(hub, folder, branch="draft")
     branches, tags = state(hub)
     assert branches["draft"] == tags["v1.0.0"] == commit != branches["main"]
 
 
 def test_dry_run_changes_nothing(hub, folder):
-    plan, commit = release(hub, folder, dry_run=True)
+    plan, commit = publish(hub, folder, dry_run=True)
     assert commit is None
     assert sorted(plan.uploads) == sorted([CHANGELOG, "croissant.json", *paths(folder)])
     assert {
-        path: plan.release.files[path].size for path in plan.uploads if path not in (CHANGELOG, "croissant.json")
+        path: plan.contents.files[path].size for path in plan.uploads if path not in (CHANGELOG, "croissant.json")
     } == {path: len(as_published(folder, path)) for path in paths(folder)}
     assert not hub.repos
     assert {method for _, method, _ in hub.calls} == {"GET"}
-    release(hub, folder)
+    publish(hub, folder)
     before = state(hub)
     run(folder, [*FILMS, *films_of("train", 7)[6:]])
-    plan, commit = release(hub, folder, V11, dry_run=True)
+    plan, commit = publish(hub, folder, V11, dry_run=True)
     assert commit is None and state(hub) == before
     assert plan.changes[0].added == 1
 
 
 def test_private(hub, folder):
-    release(hub, folder, private=True)
+    publish(hub, folder, private=True)
     assert hub.repos[KEY].private
-    release(hub, folder, private=True)
+    publish(hub, folder, private=True)
     hub.repos[KEY].private = False
     (folder / "manifest.json").write_text("{}")
     before = state(hub)
     with pytest.raises(HubError, match="is public"):
-        release(hub, folder, Version(1, 0, 1), private=True)
+        publish(hub, folder, Version(1, 0, 1), private=True)
     assert state(hub) == before
 
 
@@ -282,14 +283,14 @@ def test_a_folder_that_is_not_right_is_refused(hub, folder, name):
         run(folder, rows_a_file=4)
     damage(folder)
     with pytest.raises(FolderError, match=message):
-        release(hub, folder)
+        publish(hub, folder)
     assert not hub.repos
 
 
 def test_a_run_at_work_is_refused(hub, folder):
     with held(folder), pytest.raises(FolderError, match="another command is writing"):
-        release(hub, folder)
-    release(hub, folder)
+        publish(hub, folder)
+    publish(hub, folder)
 
 
 # What the Hub may do.
@@ -301,14 +302,14 @@ def test_a_run_at_work_is_refused(hub, folder):
 )
 def test_wrong_tokens(hub, folder, token, message):
     with pytest.raises(HubError, match=message):
-        release(hub, folder, token=token)
+        publish(hub, folder, token=token)
     assert not hub.repos
 
 
 def test_no_token(hub, folder, monkeypatch):
     monkeypatch.setattr("huggingface_hub.hf_api.get_token", lambda: None)
     with pytest.raises(HubError, match="there is no token"):
-        release(hub, folder, token=None)
+        publish(hub, folder, token=None)
 
 
 def test_no_network(folder, tmp_path, monkeypatch):
@@ -316,10 +317,10 @@ def test_no_network(folder, tmp_path, monkeypatch):
     with LocalHub(tmp_path / "gone") as gone:
         pass
     with pytest.raises(HubError, match="cannot be reached"):
-        release(gone, folder)
+        publish(gone, folder)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(HubError, match="HF_HUB_OFFLINE is set"):
-        release(gone, folder)
+        publish(gone, folder)
 
 
 @pytest.mark.parametrize("name", ["edos", "ns/", "a/b/c"])
@@ -339,7 +340,7 @@ WRITES = ("create", "preupload", "lfs_batch", "lfs_upload", "commit", "tag")
 )
 def test_what_passes_is_outlasted(hub, folder, route, failure):
     hub.fail(route, **failure)
-    release(hub, folder)
+    publish(hub, folder)
     assert_published(hub, folder)
     assert [entry.title for entry in hub.repos[KEY].log("main")] == [
         "Release 1.0.0",
@@ -349,7 +350,7 @@ def test_what_passes_is_outlasted(hub, folder, route, failure):
 
 def test_a_large_file_is_sent_again(hub, folder):
     hub.fail("lfs_upload", 500, skip=1)  # huggingface_hub itself waits a second
-    release(hub, folder)
+    publish(hub, folder)
     assert_published(hub, folder)
 
 
@@ -369,14 +370,14 @@ def test_a_large_file_is_sent_again(hub, folder):
 )
 def test_a_failure_that_stays(hub, folder, route, failure, message):
     """What the version changes is there wholly or not at all, and the same call later goes on."""
-    release(hub, folder)
+    publish(hub, folder)
     before = state(hub)
     run(folder, [*FILMS, *films_of("train", 7)[6:]])
     if route == "create":
         hub.repos.clear()
     hub.fail(route, **failure)
     with pytest.raises(HubError, match=message):
-        release(hub, folder, V1 if route == "create" else V11)
+        publish(hub, folder, V1 if route == "create" else V11)
     if route == "create":
         assert not hub.repos
         return
@@ -385,7 +386,7 @@ def test_a_failure_that_stays(hub, folder, route, failure, message):
     assert branches == before[0] or route == "tag"
     commits, sent = len(hub.repos[KEY].commits), hub.called("lfs_upload")
     hub.fail(route, 500, times=0)
-    release(hub, folder, V11)
+    publish(hub, folder, V11)
     assert_published(hub, folder, V11)
     assert len(hub.repos[KEY].commits) == (commits if route == "tag" else commits + 1)
     if route in ("commit", "tag"):
@@ -400,7 +401,7 @@ def test_what_arrived_otherwise_gets_no_tag(hub, folder):
             (folder / "manifest.json").write_text("{}")
 
     with pytest.raises(HubError, match=r"not what was sent \(manifest\.json\), so it got no tag"):
-        release(hub, folder, say=change)
+        publish(hub, folder, say=change)
     assert state(hub)[1] == {}
 
 
