@@ -45,7 +45,7 @@ BROKEN = {
     "other rows": (swap_files, "says 6 dialogues in the split train of os, and its files have 4"),
     "no card": (lambda folder: (folder / "README.md").unlink(), "unfinished"),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "unfinished"),
-    "stopped while put in place": (lambda folder: (folder / ".run" / "publishing").mkdir(), "unfinished"),
+    "stopped while put in place": (lambda folder: (folder / ".run" / "prepared").mkdir(), "unfinished"),
     "not as written": (
         lambda folder: (folder / ".run" / "published.json").write_text(
             json.dumps({"files": {"os/test-00000-of-00001.parquet": "0"}})
