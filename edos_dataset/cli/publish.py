@@ -68,24 +68,24 @@ def publish(
     from edos_dataset.publishing.cards.headers import TEXT_LICENCE
 
     chosen = Version.parse(version)
-    with status("reading the folder") as tell, reading(folders) as release:
-        if not private and release.kind == "dataset" and TEXT_LICENCE.encode() in release.files[CARD].content:
+    with status("reading the folder") as tell, reading(folders) as contents:
+        if not private and contents.kind == "dataset" and TEXT_LICENCE.encode() in contents.files[CARD].content:
             say([f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}"], stderr=True)
-        remote = Remote(repo, token, kind=release.kind)
-        plan, commit = publishing(release, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=tell)
+        remote = Remote(repo, token, kind=contents.kind)
+        plan, commit = publishing(contents, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=tell)
     result = {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}
     lines = [escape(line) for line in _lines(plan, chosen, remote.url, commit)]
-    if commit is not None and plan.published is None and release.kind != "space":
-        lines.append(f"[green]{escape(_use(release.kind, repo, chosen))}[/green]")
+    if commit is not None and plan.published is None and contents.kind != "space":
+        lines.append(f"[green]{escape(_use(contents.kind, repo, chosen))}[/green]")
     emit(result, as_json, lines)
 
 
 def _report(plan: "Plan") -> dict[str, Any]:
     """Return what `--json` says of a plan."""
     return {
-        "kind": plan.release.kind,
+        "kind": plan.contents.kind,
         "already_published": plan.published is not None,
-        "uploads": {path: plan.release.files[path].size for path in plan.uploads},
+        "uploads": {path: plan.contents.files[path].size for path in plan.uploads},
         "deletions": list(plan.deletions),
         "previous": str(plan.previous) if plan.previous else None,
         "changes": [asdict(change) for change in plan.changes],
@@ -97,7 +97,7 @@ def _lines(plan: "Plan", version: "Version", url: str, commit: str | None) -> It
     if plan.published:
         yield f"{version.tag} is already published with this content: {url} at {plan.published}"
         return
-    files = plan.release.files
+    files = plan.contents.files
     yield from (f"{files[path].size:>15,} {path}" for path in plan.uploads)
     yield from (f"{'delete':>15} {path}" for path in plan.deletions)
     size = sum(files[path].size for path in plan.uploads)
@@ -110,9 +110,9 @@ def _steps(plan: "Plan", version: "Version") -> Iterator[str]:
     """Yield how a version differs from the one before."""
     from edos_dataset.hub.versions import needed
 
-    if plan.release.kind != "dataset":
+    if plan.contents.kind != "dataset":
         after = f"after {plan.previous}" if plan.previous else "the first version"
-        yield f"{version} of a {plan.release.kind}, {after}"
+        yield f"{version} of a {plan.contents.kind}, {after}"
     elif plan.previous is None:
         sizes = ", ".join(f"{change.config} {change.after:,}" for change in plan.changes)
         yield f"{version}, the first version: {sizes} dialogues"

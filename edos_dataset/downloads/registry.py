@@ -48,7 +48,10 @@ class Source:
 _OPUS = "https://object.pouta.csc.fi/OPUS-OpenSubtitles/v2018/xml"
 _PARLAI = "https://dl.fbaipublicfiles.com/parlai"
 _GITHUB = "https://raw.githubusercontent.com"
-_EDOS = f"{_GITHUB}/anuradha1992/EDOS/7f1c42a89e1c77f80dd7da6db79d76e3613c62f2/Data/Training%20data%20for%20the%20dialogue%20emotion%20classifier"
+_EDOS = (
+    f"{_GITHUB}/anuradha1992/EDOS/7f1c42a89e1c77f80dd7da6db79d76e3613c62f2"
+    "/Data/Training%20data%20for%20the%20dialogue%20emotion%20classifier"
+)
 _INTENTS = f"{_GITHUB}/anuradha1992/EmpatheticIntents/de8dc61e4b260f81b718e0a73e05b3928f620f2d/datasets"
 _MELD = f"{_GITHUB}/declare-lab/MELD/ca3e1266db4cc4a4e802156e2f721c4cd114a696/data/MELD"
 
@@ -59,8 +62,9 @@ _SUBTITLES = (
 _NOT_COMMERCIAL = "Name the authors; nothing commercial, and that goes for weights trained on it too."
 
 _CODES = """
-af ar bg bn br bs ca cs da de el en eo es et eu fa fi fr gl he hi hr hu hy id is it ja ka kk ko lt lv mk ml ms nl no pl pt pt_br ro ru si sk sl sq sr sv
-ta te th tl tr uk ur vi zh_cn zh_tw
+af ar bg bn br bs ca cs da de el en eo es et eu fa fi fr gl he hi hr hu hy
+id is it ja ka kk ko lt lv mk ml ms nl no pl pt pt_br ro ru si sk sl
+sq sr sv ta te th tl tr uk ur vi zh_cn zh_tw
 """
 LANGUAGES = tuple(_CODES.split())
 """The languages of OPUS OpenSubtitles v2018, by its own codes."""

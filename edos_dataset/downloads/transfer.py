@@ -2,17 +2,16 @@
 9110, Sections 13 and 14).
 """
 
-import base64
-import binascii
 import json
 import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
+from edos_dataset.downloads.offers import Offer, digests_of
 from edos_dataset.runs.shards import write_text
 from edos_dataset.version import __version__
 
@@ -41,34 +40,6 @@ class _Passing(Exception):
     def __init__(self, said: str, wait: float | None = None) -> None:
         super().__init__(said)
         self.wait = wait
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What a server says of a file.
-
-    Attributes:
-        url: the file's address, before any redirection.
-        size: bytes, or None where it doesn't say.
-        etag: its ETag, or "".
-        modified: its Last-Modified, or "".
-        sha256: hex, where it states a digest of the whole file, otherwise "".
-        md5: likewise.
-    """
-
-    url: str
-    size: int | None
-    etag: str = ""
-    modified: str = ""
-    sha256: str = ""
-    md5: str = ""
-
-    @property
-    def validator(self) -> str:
-        """What tells this version of the file from others: a strong ETag or else the date; "" where there is neither,
-        and so no resuming.
-        """
-        return self.etag if self.etag and not self.etag.startswith("W/") else self.modified
 
 
 class Server:
@@ -182,7 +153,7 @@ class Server:
         total = (
             headers.get("Content-Length", "") if status == 200 else headers.get("Content-Range", "").rpartition("/")[2]
         )
-        digests = _digests(headers) if status == 200 else ("", "")
+        digests = digests_of(headers) if status == 200 else ("", "")
         return Offer(
             url,
             int(total) if total.isdecimal() else None,
@@ -232,8 +203,8 @@ def _size(path: Path) -> int:
 
 
 def _first_byte(response: httpx.Response) -> int | None:
-    found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    return int(found[1]) if found else None
+    span = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    return int(span[1]) if span else None
 
 
 def _asked_wait(value: str) -> float | None:
@@ -242,23 +213,3 @@ def _asked_wait(value: str) -> float | None:
     with suppress(ValueError, TypeError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     return None
-
-
-def _digests(headers: httpx.Headers) -> tuple[str, str]:
-    """Return SHA-256 and MD5 (hex) that a server states of the whole file, each "" where it does not (RFC 9530, RFC
-    3230, Google's and Amazon's own).
-    """
-    stated = ", ".join(headers.get(name, "") for name in ("Repr-Digest", "Digest", "x-goog-hash"))
-    found = {name.lower(): value.strip(":") for name, value in re.findall(r"([\w-]+)=(:?[\w+/]+=*:?)", stated)}
-    sha256, md5 = (
-        found.get("sha-256") or headers.get("x-amz-checksum-sha256"),
-        found.get("md5") or headers.get("Content-MD5"),
-    )
-    return _hex(sha256 or "", 32), _hex(md5 or "", 16)
-
-
-def _hex(value: str, length: int) -> str:
-    with suppress(binascii.Error, ValueError):
-        raw = base64.b64decode(value, validate=True)
-        return raw.hex() if len(raw) == length else ""
-    return ""

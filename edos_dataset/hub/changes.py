@@ -122,15 +122,15 @@ def compare(config: str, old: Rows | None, new: Rows | None) -> ConfigChange:
 
 
 def _schema_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    found = []
+    differences = []
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
-            found.append(f"column `{name}` is gone")
+            differences.append(f"column `{name}` is gone")
         elif name not in old:
-            found.append(f"column `{name}` is new")
+            differences.append(f"column `{name}` is new")
         elif old[name] != new[name]:
-            found.append(_other_type(name, old[name], new[name]))
-    return found
+            differences.append(_other_type(name, old[name], new[name]))
+    return differences
 
 
 def _other_type(name: str, old: str, new: str) -> str:
@@ -154,7 +154,7 @@ def _plain(path: str) -> str:
 
 def _leaves(schema: pa.Schema) -> dict[str, str]:
     features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}")).get("info", {}).get("features", {})
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
 
     def walk(name: str, kind: pa.DataType, feature: object) -> None:
         inner = feature if isinstance(feature, dict) else {}
@@ -165,11 +165,11 @@ def _leaves(schema: pa.Schema) -> dict[str, str]:
             walk(f"{name}[]", kind.value_type, feature[0] if isinstance(feature, list) else inner.get("feature"))
         else:
             names = inner.get("names")
-            found[name] = _ONE_OF + ", ".join(names) if isinstance(names, list) else str(kind)
+            kinds[name] = _ONE_OF + ", ".join(names) if isinstance(names, list) else str(kind)
 
     for field in schema:
         walk(field.name, field.type, features.get(field.name))
-    return found
+    return kinds
 
 
 def _hashes(values: pa.Array) -> Hashes:
@@ -201,5 +201,5 @@ def _of_lists(lists: pa.ListArray, field: str) -> Hashes:
         np.uint64(2) * places + np.uint64(0xBF58476D1CE4E5B9)
     )  # so that the order of the turns counts
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(turns, dtype=np.uint64)])
-    found: Hashes = sums[ends] - sums[starts]
-    return found
+    hashes: Hashes = sums[ends] - sums[starts]
+    return hashes

@@ -1,5 +1,5 @@
-"""From folders to one release; several data sets become one, their files side by side under a card whose YAML names all
-of their configs.
+"""From folders to the contents of one repository; several data sets become one, their files side by side under a card
+whose YAML names all of their configs.
 """
 
 import re
@@ -8,14 +8,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.hub.contents import CARD, Release, ReleaseFile, held, read_data
+from edos_dataset.hub.contents import CARD, ContentFile, Contents, held, read_data
 from edos_dataset.hub.model_contents import read_model, read_shipped, read_space
 from edos_dataset.publishing.front_matter import join_card, split_card
 from edos_dataset.runs.folder import FolderError
 
 
 @contextmanager
-def reading(folders: Sequence[Path]) -> Iterator[Release]:
+def reading(folders: Sequence[Path]) -> Iterator[Contents]:
     """Read what is to be published, and keep other commands of this package from writing there meanwhile.
 
     Args:
@@ -30,7 +30,7 @@ def reading(folders: Sequence[Path]) -> Iterator[Release]:
         for folder in folders:
             stack.enter_context(held(folder))
         readers = (read_shipped, read_model, read_space)
-        others = [release for folder in folders for read in readers if (release := read(folder))]
+        others = [contents for folder in folders for read in readers if (contents := read(folder))]
         if others and len(folders) > 1:
             raise FolderError(
                 f"a {others[0].kind} has a repository of its own: publish {', '.join(map(str, folders))} one by one"
@@ -38,11 +38,11 @@ def reading(folders: Sequence[Path]) -> Iterator[Release]:
         yield others[0] if others else compose([(folder, read_data(folder)) for folder in folders])
 
 
-def compose(parts: Sequence[tuple[Path, Release]]) -> Release:
-    """Return one release of several folders' ones; of a single folder it is its own.
+def compose(parts: Sequence[tuple[Path, Contents]]) -> Contents:
+    """Return the contents of several folders as one; of a single folder they are its own.
 
     Args:
-        parts: each folder and its release. The first has the default config and the card to which those of the others
+        parts: each folder and its contents. The first has the default config and the card to which those of the others
             are added.
 
     Raises:
@@ -50,25 +50,25 @@ def compose(parts: Sequence[tuple[Path, Release]]) -> Release:
     """
     if len(parts) == 1:
         return parts[0][1]
-    files: dict[str, ReleaseFile] = {}
+    files: dict[str, ContentFile] = {}
     configs: dict[str, Any] = {}
     owners: dict[str, Path] = {}
-    for folder, release in parts:
-        if both := sorted(release.configs.keys() & configs.keys()):
+    for folder, contents in parts:
+        if both := sorted(contents.configs.keys() & configs.keys()):
             raise FolderError(
                 f"{owners[both[0]]} and {folder} both have the config {both[0]!r}: publish them in repositories of "
                 "their own"
             )
-        if both := sorted((release.files.keys() & files.keys()) - {CARD}):
+        if both := sorted((contents.files.keys() & files.keys()) - {CARD}):
             raise FolderError(
                 f"{owners[both[0]]} and {folder} both have a file {both[0]}: rename one, or publish them in "
                 "repositories of their own"
             )
-        files |= release.files
-        configs |= release.configs
-        owners |= dict.fromkeys([*release.files, *release.configs], folder)
-    files[CARD] = ReleaseFile(compose_cards([release.files[CARD].content.decode() for _, release in parts]).encode())
-    return Release("dataset", files, configs)
+        files |= contents.files
+        configs |= contents.configs
+        owners |= dict.fromkeys([*contents.files, *contents.configs], folder)
+    files[CARD] = ContentFile(compose_cards([contents.files[CARD].content.decode() for _, contents in parts]).encode())
+    return Contents("dataset", files, configs)
 
 
 def compose_cards(cards: Sequence[str]) -> str:

@@ -32,8 +32,8 @@ _VOLATILE = ("seconds", "per_second", "workers", "made_now")
 
 
 @dataclass(frozen=True)
-class ReleaseFile:
-    """A file to publish: one of this machine by its path, or what was made for the release by its content."""
+class ContentFile:
+    """A file to publish: one of this machine by its path, or what was made for the version by its content."""
 
     source: Path | bytes
 
@@ -59,7 +59,7 @@ class ReleaseFile:
 
 
 @dataclass(frozen=True)
-class Release:
+class Contents:
     """What one command publishes.
 
     Attributes:
@@ -69,7 +69,7 @@ class Release:
     """
 
     kind: Kind
-    files: Mapping[str, ReleaseFile]
+    files: Mapping[str, ContentFile]
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -99,17 +99,17 @@ def held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def files_of(folder: Path) -> dict[str, ReleaseFile]:
+def files_of(folder: Path) -> dict[str, ContentFile]:
     """Return the files of a folder: path in it → file. Hidden ones, such as all of `.run`, are left out."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {
-        name.as_posix(): ReleaseFile(path)
+        name.as_posix(): ContentFile(path)
         for name, path in paths.items()
         if not any(part.startswith(".") for part in name.parts)
     }
 
 
-def read_data(folder: Path) -> Release:
+def read_data(folder: Path) -> Contents:
     """Read a folder that `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and check
     that it is whole and loads.
 
@@ -137,7 +137,7 @@ def read_data(folder: Path) -> Release:
     for name in COUNTS:
         if name in files:
             files[name] = _without_timings(files[name])
-    return Release("dataset", files, configs)
+    return Contents("dataset", files, configs)
 
 
 def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[str, str]]:
@@ -164,25 +164,25 @@ def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[st
             f"{where}: the YAML at the head of {CARD} names no configs with data_files ({error!r}); without, nothing "
             "loads"
         ) from error
-    found: dict[str, dict[str, str]] = {}
+    configs: dict[str, dict[str, str]] = {}
     for config, split, pattern in patterns:
         met = {path: split for path in paths if fnmatch.fnmatchcase(path, pattern)}
         if not met:
             raise FolderError(
                 f"{where}: no file is {pattern!r}, which {CARD} names for the split {split} of the config {config}"
             )
-        found.setdefault(config, {}).update(met)
-    named = {path for files in found.values() for path in files}
+        configs.setdefault(config, {}).update(met)
+    named = {path for files in configs.values() for path in files}
     if forgotten := [path for path in paths if path.endswith(DATA) and path not in named]:
         raise FolderError(
             f"{where}: no config in the YAML of {CARD} names {_listed(forgotten)}; remove what does not belong there, "
             "or name it"
         )
-    return found
+    return configs
 
 
 def _check_rows(
-    folder: Path, files: Mapping[str, ReleaseFile], configs: Mapping[str, Mapping[str, str]], card: str
+    folder: Path, files: Mapping[str, ContentFile], configs: Mapping[str, Mapping[str, str]], card: str
 ) -> None:
     """Compare the rows of the files with what the card states."""
     stated = {
@@ -208,7 +208,7 @@ def _check_rows(
                 raise FolderError(f"{folder}: {told}; give the command that wrote it again")
 
 
-def _check_digests(folder: Path, files: Mapping[str, ReleaseFile]) -> None:
+def _check_digests(folder: Path, files: Mapping[str, ContentFile]) -> None:
     """Compare the files with what the run recorded when it wrote them, if it did."""
     try:
         recorded = json.loads((folder / ".run" / "published.json").read_text(encoding="utf-8"))["files"]
@@ -219,7 +219,7 @@ def _check_digests(folder: Path, files: Mapping[str, ReleaseFile]) -> None:
             raise FolderError(f"{folder / name} is not as the run wrote it: give the command that wrote {folder} again")
 
 
-def _without_timings(file: ReleaseFile) -> ReleaseFile:
+def _without_timings(file: ContentFile) -> ContentFile:
     """Return a file of counts without what differs from run to run, or as it is where it has nothing of that."""
 
     def kept(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -228,7 +228,7 @@ def _without_timings(file: ReleaseFile) -> ReleaseFile:
         return [kept(entry) for entry in value] if isinstance(value, list) else value
 
     facts = json.loads(file.content)
-    return file if kept(facts) == facts else ReleaseFile(json.dumps(kept(facts), indent=1, ensure_ascii=False).encode())
+    return file if kept(facts) == facts else ContentFile(json.dumps(kept(facts), indent=1, ensure_ascii=False).encode())
 
 
 def _infos(card: str) -> list[dict[str, Any]]:

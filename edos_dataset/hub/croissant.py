@@ -44,7 +44,7 @@ _CONTEXT: Json = {
 
 
 class FileFacts(Protocol):
-    """What is known of a file: `publishing.release.ReleaseFile` says it."""
+    """What is known of a file: `contents.ContentFile` says it."""
 
     @property
     def size(self) -> int:
@@ -75,7 +75,7 @@ def croissant(
         version: three numbers, such as "1.2.0".
         card: text of its README.md, whose YAML says licence, languages, tags and features.
         files: path in the repository → size and checksum, of all data files at least.
-        configs: config → path → split, as `publishing.release.configs_of` returns it.
+        configs: config → path → split, as `contents.configs_of` returns it.
 
     Raises:
         ValueError: the card's YAML names no features for a config, or a type that has no counterpart in Croissant.
@@ -131,15 +131,15 @@ def _described(body: str) -> tuple[str, str]:
     """Return the title of a card, and what stands between it and the first section, or the title again where nothing
     does.
     """
-    found = re.search(r"^# (.+)\n(?:(?!#)[\s\S]*?)?(?=^## |\Z)", body, re.MULTILINE)
-    title = found.group(1).strip() if found else "A data set"
-    text = found.group(0).partition("\n")[2].strip() if found else ""
+    heading = re.search(r"^# (.+)\n(?:(?!#)[\s\S]*?)?(?=^## |\Z)", body, re.MULTILINE)
+    title = heading.group(1).strip() if heading else "A data set"
+    text = heading.group(0).partition("\n")[2].strip() if heading else ""
     return title, text or title
 
 
 def _citation(body: str) -> str | None:
-    found = re.search(r"```bibtex\n([\s\S]+?)```", body)
-    return found.group(1).strip() if found else None
+    citation = re.search(r"```bibtex\n([\s\S]+?)```", body)
+    return citation.group(1).strip() if citation else None
 
 
 def _licence(head: Json) -> str | None:

@@ -23,8 +23,8 @@ _TYPES = {
 
 def label_sets(columns: Mapping[str, "Features"]) -> dict[tuple[str, ...], str]:
     """Return the names of all class labels, each list once, and the id that its record set gets."""
-    found = dict.fromkeys(names for features in columns.values() for names in _class_labels(features))
-    return {names: f"label_names{f'_{number}' if number > 1 else ''}" for number, names in enumerate(found, 1)}
+    enumerations = dict.fromkeys(names for features in columns.values() for names in _class_labels(features))
+    return {names: f"label_names{f'_{number}' if number > 1 else ''}" for number, names in enumerate(enumerations, 1)}
 
 
 def _class_labels(feature: Any) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - a feature of `datasets` may be anything
@@ -57,8 +57,13 @@ def enumeration(identity: str, names: tuple[str, ...]) -> Json:
 
 
 def field_of(
-    identity: str, feature: Any, files: str, path: list[str], labels: Mapping[tuple[str, ...], str], depth: int = 0
-) -> Json:  # noqa: ANN401
+    identity: str,
+    feature: Any,  # noqa: ANN401
+    files: str,
+    path: list[str],
+    labels: Mapping[tuple[str, ...], str],
+    depth: int = 0,
+) -> Json:
     """Return a column, or what lies at `path` in one, as a field with its sub-fields.
 
     A list of structs in a list of structs says itself where it lies, and its sub-fields don't: with a path of their own

@@ -7,7 +7,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from edos_dataset.hub.contents import CARD, Release, ReleaseFile, files_of
+from edos_dataset.hub.contents import CARD, ContentFile, Contents, files_of
 from edos_dataset.labeling.models.packed import unpack
 from edos_dataset.labeling.models.shipped import find_published, shipped_names
 from edos_dataset.publishing.front_matter import split_card
@@ -25,7 +25,7 @@ _NOT_PUBLISHED_SUFFIXES = (
 )  # predictions of single texts, and formats that run code when they are loaded
 
 
-def read_model(folder: Path) -> Release | None:
+def read_model(folder: Path) -> Contents | None:
     """Read a folder that a training or `save_pretrained` wrote; None where it is no model's.
 
     Published are the card, the configuration, the tokenizer, the weights as safetensors, the model's own code and the
@@ -56,10 +56,10 @@ def read_model(folder: Path) -> Release | None:
             f"{folder / CARD} does not say {lacking[0]} in its YAML: without, the Hub shows no widget or no licence; "
             "add it"
         )
-    return Release("model", files)
+    return Contents("model", files)
 
 
-def read_shipped(folder: Path) -> Release | None:
+def read_shipped(folder: Path) -> Contents | None:
     """Read the classifier that the package ships under a name, with the card of this version; None where there is a
     folder of that name, or no such model.
 
@@ -74,12 +74,12 @@ def read_shipped(folder: Path) -> Release | None:
             f"{model.name!r} is no model of transformers, which the Hub's users could load; "
             f"{' and '.join(map(repr, shipped_names('classifier')))} are"
         )
-    release = read_model(unpack(model.name))
-    assert release is not None, "what was unpacked is a model"
-    return replace(release, files={**release.files, CARD: ReleaseFile(model.card)})
+    contents = read_model(unpack(model.name))
+    assert contents is not None, "what was unpacked is a model"
+    return replace(contents, files={**contents.files, CARD: ContentFile(model.card)})
 
 
-def read_space(folder: Path) -> Release | None:
+def read_space(folder: Path) -> Contents | None:
     """Read the folder of a Space, which is one whose card names an `sdk`; None where it is none.
 
     Raises:
@@ -94,15 +94,15 @@ def read_space(folder: Path) -> Release | None:
     program = head.get("app_file", "index.html" if head["sdk"] == "static" else "app.py")
     if program not in files:
         raise FolderError(f"{folder} has no {program}, which {CARD} names as the Space's program")
-    return Release("space", files)
+    return Contents("space", files)
 
 
-def sdk_of(release: Release) -> str | None:
-    """Return what a Space runs on, such as "gradio"; None for another release."""
-    return str(split_card(release.files[CARD].content.decode())[0]["sdk"]) if release.kind == "space" else None
+def sdk_of(contents: Contents) -> str | None:
+    """Return what a Space runs on, such as "gradio"; None for another contents."""
+    return str(split_card(contents.files[CARD].content.decode())[0]["sdk"]) if contents.kind == "space" else None
 
 
-def card_metadata(folder: Path, files: dict[str, ReleaseFile], why: str) -> dict[str, Any]:
+def card_metadata(folder: Path, files: dict[str, ContentFile], why: str) -> dict[str, Any]:
     """Return the YAML at the head of a card.
 
     Raises:
@@ -116,7 +116,7 @@ def card_metadata(folder: Path, files: dict[str, ReleaseFile], why: str) -> dict
         raise FolderError(f"{folder / CARD}: {error}; {why}") from error
 
 
-def _published(folder: Path) -> dict[str, ReleaseFile]:
+def _published(folder: Path) -> dict[str, ContentFile]:
     return {
         name: file
         for name, file in files_of(folder).items()
@@ -124,7 +124,7 @@ def _published(folder: Path) -> dict[str, ReleaseFile]:
     }
 
 
-def _check_weights(folder: Path, files: dict[str, ReleaseFile]) -> None:
+def _check_weights(folder: Path, files: dict[str, ContentFile]) -> None:
     weights = [name for name in files if name.endswith(".safetensors")]
     if not weights:
         raise FolderError(

@@ -17,19 +17,20 @@ from huggingface_hub.hf_api import RepoFile
 
 from edos_dataset.hub.changes import ConfigChange, compare, read_rows
 from edos_dataset.hub.composition import versioned
-from edos_dataset.hub.contents import CARD, COUNTS, DATA, Release, ReleaseFile, configs_of
+from edos_dataset.hub.contents import CARD, COUNTS, DATA, ContentFile, Contents, configs_of
 from edos_dataset.hub.croissant import FILE as CROISSANT
 from edos_dataset.hub.croissant import croissant
+from edos_dataset.hub.failures import HubError
 from edos_dataset.hub.model_contents import sdk_of
-from edos_dataset.hub.remote import HubError, Remote
+from edos_dataset.hub.remote import Remote
 from edos_dataset.hub.versions import CHANGELOG, Version, changelog, check_step, versions_of
 from edos_dataset.publishing.cards.model import PLACEHOLDER
 
 MAIN = "main"
 _OURS = {"dataset": (*DATA, ".html"), "model": (".safetensors", ".py"), "space": (".py",)}
-"""Suffixes of what a release puts into a repository of each kind, and takes away where a later one has it no more."""
+"""Suffixes of what a version puts into a repository of each kind, and takes away where a later one has it no more."""
 _MADE = (CHANGELOG, CROISSANT)
-"""What is made for a release, and by later versions of this package perhaps otherwise."""
+"""What is made for a version, and by later versions of this package perhaps otherwise."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Plan:
     """What a version would change on the Hub.
 
     Attributes:
-        release: what is published, with all that is made for it.
+        contents: what is published, with all that is made for it.
         uploads: paths of the files that are not on the branch yet, or not with this content.
-        deletions: paths of files on the branch that the release no longer has.
+        deletions: paths of files on the branch that the contents no longer have.
         head: the commit that the branch is at, or begins at; None where there is no repository.
         new_branch: the branch has to be made.
         private: whether only some may see the repository; None where there is none.
@@ -48,7 +49,7 @@ class Plan:
         published: the commit of the version, where it has been published with this very content.
     """
 
-    release: Release
+    contents: Contents
     uploads: Sequence[str]
     deletions: Sequence[str]
     head: str | None
@@ -61,13 +62,13 @@ class Plan:
     def missing(self, listing: Mapping[str, RepoFile]) -> list[str]:
         """Return the paths at which a listing of the Hub is not what was wanted, by LFS SHA-256 or git blob id."""
         return [
-            *(path for path, file in self.release.files.items() if not _same(file, listing.get(path))),
-            *_stale(listing, self.release),
+            *(path for path, file in self.contents.files.items() if not _same(file, listing.get(path))),
+            *_stale(listing, self.contents),
         ]
 
 
 def publish(
-    release: Release,
+    contents: Contents,
     remote: Remote,
     version: Version,
     *,
@@ -79,8 +80,8 @@ def publish(
     """Publish a data set, a model or a Space.
 
     Args:
-        release: what `release.reading` gives.
-        remote: the repository, of the release's kind; made if it is not there.
+        contents: what `composition.reading` gives.
+        remote: the repository, of the contents' kind; made if it is not there.
         version: of the data; see `versions` for what a step means. Of a model or Space, any that is later than the
             last.
         private: make a new repository private.
@@ -98,7 +99,7 @@ def publish(
     if not dry_run:
         say("asking for the user")
         remote.user()
-    plan = make_plan(release, remote, version, branch, say)
+    plan = make_plan(contents, remote, version, branch, say)
     if private and plan.private is False:
         raise HubError(
             f"{remote.url} is public, and --private only makes a new repository private: change it there first"
@@ -106,7 +107,7 @@ def publish(
     if dry_run or plan.published:
         return plan, plan.published
     if plan.private is None:
-        remote.create(private, sdk_of(release))
+        remote.create(private, sdk_of(contents))
     commit = _commit(plan, remote, version, branch, say)
     say("verifying what is there")
     if wrong := plan.missing(remote.files(commit)):
@@ -119,16 +120,20 @@ def publish(
 
 
 def make_plan(
-    release: Release, remote: Remote, version: Version, branch: str = MAIN, say: Callable[[str], None] = lambda _: None
+    contents: Contents,
+    remote: Remote,
+    version: Version,
+    branch: str = MAIN,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Return what a version would change; nothing is written anywhere. Errors are those of `publish`."""
-    release = _named(release, remote, version)
+    contents = _named(contents, remote, version)
     say("asking what is published")
     private = remote.private()
     versions = versions_of(remote.tags()) if private is not None else {}
     head = remote.head(branch) if private is not None else None
     if version in versions:
-        plan = Plan(release, (), (), head, False, private, None, (), versions[version])
+        plan = Plan(contents, (), (), head, False, private, None, (), versions[version])
         if wrong := plan.missing(remote.files(version.tag)):
             newer = max(versions).after("patch")
             text = (
@@ -144,34 +149,39 @@ def make_plan(
             f"{version}"
         )
     say("comparing with what is published")
-    changes = _changes(release, remote, previous)
+    changes = _changes(contents, remote, previous)
     if previous is not None:
         check_step(version, previous, changes)
     new_branch = head is None and private is not None
     head = head or (remote.head(previous.tag if previous else MAIN) if private is not None else None)
     listing = remote.files(head) if head else {}
-    if release.kind == "dataset":
+    if contents.kind == "dataset":
         existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
         text = changelog(existing, version, previous, changes)
         described = croissant(
-            remote.repo, remote.url, str(version), release.files[CARD].content.decode(), release.files, release.configs
+            remote.repo,
+            remote.url,
+            str(version),
+            contents.files[CARD].content.decode(),
+            contents.files,
+            contents.configs,
         )
-        release = replace(
-            release,
-            files={**release.files, CHANGELOG: ReleaseFile(text.encode()), CROISSANT: ReleaseFile(described.encode())},
+        contents = replace(
+            contents,
+            files={**contents.files, CHANGELOG: ContentFile(text.encode()), CROISSANT: ContentFile(described.encode())},
         )
-    uploads = [path for path, file in release.files.items() if not _same(file, listing.get(path))]
-    return Plan(release, uploads, _stale(listing, release), head, new_branch, private, previous, changes)
+    uploads = [path for path, file in contents.files.items() if not _same(file, listing.get(path))]
+    return Plan(contents, uploads, _stale(listing, contents), head, new_branch, private, previous, changes)
 
 
-def _named(release: Release, remote: Remote, version: Version) -> Release:
-    """Return a release whose card says which version of a data set it is, or under which name a model loads; without
+def _named(contents: Contents, remote: Remote, version: Version) -> Contents:
+    """Return contents whose card says which version of a data set it is, or under which name a model loads; without
     what is made from the history.
     """
-    files = {path: file for path, file in release.files.items() if release.kind != "dataset" or path not in _MADE}
+    files = {path: file for path, file in contents.files.items() if contents.kind != "dataset" or path not in _MADE}
     card = files[CARD].content.decode()
-    card = versioned(card, str(version)) if release.kind == "dataset" else card.replace(PLACEHOLDER, remote.repo)
-    return replace(release, files={**files, CARD: ReleaseFile(card.encode())})
+    card = versioned(card, str(version)) if contents.kind == "dataset" else card.replace(PLACEHOLDER, remote.repo)
+    return replace(contents, files={**files, CARD: ContentFile(card.encode())})
 
 
 def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Callable[[str], None]) -> str:
@@ -181,7 +191,7 @@ def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Call
         remote.create_branch(branch, head)
     if not plan.uploads and not plan.deletions:
         return head
-    files = {path: plan.release.files[path] for path in plan.uploads}
+    files = {path: plan.contents.files[path] for path in plan.uploads}
     additions = [CommitOperationAdd(path, file.source) for path, file in files.items()]
     say(f"uploading {len(additions)} files, {sum(file.size for file in files.values()):,} bytes")
     return remote.commit(
@@ -194,8 +204,8 @@ def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Call
     )
 
 
-def _changes(release: Release, remote: Remote, previous: Version | None) -> list[ConfigChange]:
-    files, configs = release.files, release.configs
+def _changes(contents: Contents, remote: Remote, previous: Version | None) -> list[ConfigChange]:
+    files, configs = contents.files, contents.configs
     listing = remote.files(previous.tag) if previous else {}
     before: Mapping[str, Mapping[str, str]] = {}
     if previous and configs and CARD in listing:
@@ -221,13 +231,13 @@ def _changes(release: Release, remote: Remote, previous: Version | None) -> list
     return changes
 
 
-def _same(file: ReleaseFile, there: RepoFile | None) -> bool:
+def _same(file: ContentFile, there: RepoFile | None) -> bool:
     if there is None or file.size != there.size:
         return False
     return file.sha256 == there.lfs.sha256 if there.lfs else file.blob == there.blob_id
 
 
-def _stale(listing: Mapping[str, RepoFile], release: Release) -> list[str]:
-    """Return what the Hub has of earlier versions and the release has not; what people put there otherwise stays."""
-    ours = _OURS[release.kind]
-    return [path for path in listing if path not in release.files and (path.endswith(ours) or path in COUNTS)]
+def _stale(listing: Mapping[str, RepoFile], contents: Contents) -> list[str]:
+    """Return what the Hub has of earlier versions and the contents has not; what people put there otherwise stays."""
+    ours = _OURS[contents.kind]
+    return [path for path in listing if path not in contents.files and (path.endswith(ours) or path in COUNTS)]

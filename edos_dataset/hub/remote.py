@@ -7,30 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any, Literal, TypeVar
 
 from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, HfFileSystem
-from huggingface_hub.errors import (
-    HfHubHTTPError,
-    LocalTokenNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
+from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 from huggingface_hub.hf_api import RepoFile
+
+from edos_dataset.hub.failures import FAILURES, OVERTAKEN, HubError, asked_wait, passes, status_of, told
 
 T = TypeVar("T")
 Kind = Literal["dataset", "model", "space"]
 
 _TRIES = 5
-_PASSING = (408, 429, 500, 502, 503, 504)
-_OVERTAKEN = (409, 412)
-_NO_ROOM = (402, 413, 507)
-_ROOM = ("storage", "quota", "too large", "exceeded")
-# The HTTP library's own base class of errors: which library that is, depends on the version of huggingface_hub.
-_HTTP_ERROR: type[Exception] = next(base for base in HfHubHTTPError.__mro__ if base.__module__.startswith("httpx"))
-_FAILURES = (_HTTP_ERROR, LocalTokenNotFoundError, OfflineModeIsEnabled, RuntimeError)
-
-
-class HubError(ValueError):
-    """The Hub did not do what it was asked; the message says why, and what to do."""
 
 
 class Remote:
@@ -92,8 +77,8 @@ class Remote:
         """Return all files of a commit, branch or tag, by path."""
 
         def listed() -> dict[str, RepoFile]:
-            found = self.api.list_repo_tree(**self._where, revision=revision, recursive=True)
-            return {entry.path: entry for entry in found if isinstance(entry, RepoFile)}
+            entries = self.api.list_repo_tree(**self._where, revision=revision, recursive=True)
+            return {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
 
         return self._call("list the files", listed)
 
@@ -186,13 +171,13 @@ class Remote:
         )
 
     def _or_none(self, what: str, function: Callable[[], T]) -> T | None:
-        def found() -> T | None:
+        def existing() -> T | None:
             try:
                 return function()
             except (RepositoryNotFoundError, RevisionNotFoundError):
                 return None
 
-        return self._call(what, found)
+        return self._call(what, existing)
 
     def _call(self, what: str, function: Callable[[], T], made_before: Callable[[], T | None] = lambda: None) -> T:
         """Call the Hub until it answers.
@@ -205,72 +190,22 @@ class Remote:
         for attempt in range(_TRIES):
             try:
                 return function()
-            except _FAILURES as error:
+            except FAILURES as error:
                 cause = (
                     error.__cause__
                     if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception)
                     else error
                 )
-                if not isinstance(cause, _FAILURES) or type(cause) is RuntimeError:
+                if not isinstance(cause, FAILURES) or type(cause) is RuntimeError:
                     raise
-                passing = _passes(cause)
-                if passing or _status(cause) in _OVERTAKEN:
-                    found = made_before()
-                    if found is not None:
-                        return found
+                passing = passes(cause)
+                if passing or status_of(cause) in OVERTAKEN:
+                    before = made_before()
+                    if before is not None:
+                        return before
                 if not passing or attempt == _TRIES - 1:
-                    raise HubError(self._told(what, cause)) from error
-                asked = _asked_wait(cause)
+                    where = (f"{self.kind} {self.repo}", self.url, self.api.endpoint)
+                    raise HubError(told(cause, what, *where, _TRIES)) from error
+                asked = asked_wait(cause)
                 time.sleep(self.wait * 2**attempt if asked is None else asked)
         raise AssertionError("the last try returns or raises")
-
-    def _told(self, what: str, error: Exception) -> str:
-        status, said = _status(error), _said(error)
-        token = "make one with the right to write, and give it as --token or HF_TOKEN, or log in by `hf auth login`"
-        begin = f"could not {what} at {self.url}"
-        if isinstance(error, LocalTokenNotFoundError):
-            return f"there is no token for the Hub: {token}"
-        if isinstance(error, OfflineModeIsEnabled):
-            return "HF_HUB_OFFLINE is set, so the Hub cannot be reached: unset it"
-        if status is None:
-            return (
-                f"the Hub at {self.api.endpoint} cannot be reached ({error}); nothing is lost: give the same "
-                "command again"
-            )
-        if status in _NO_ROOM or (status == 403 and any(word in said.lower() for word in _ROOM)):
-            return (
-                f"{begin}: there is no room ({status}: {said}); delete something there or get more, and give the "
-                "same command again"
-            )
-        if isinstance(error, RepositoryNotFoundError):
-            return f"the {self.kind} {self.repo} is not there, or the token may not see it ({status})"
-        if status == 401:
-            return f"the Hub does not accept the token ({said}): {token}"
-        if status == 403:
-            return f"{begin}: the token may not write there ({said}); {token}"
-        if status in _OVERTAKEN:
-            return f"{begin}: someone else changed it meanwhile ({said}); look at it, and give the same command again"
-        if status in _PASSING:
-            return f"{begin}, at {_TRIES} tries ({status}: {said}); nothing is lost: give the same command again later"
-        return f"{begin} ({status}: {said})"
-
-
-def _status(error: Exception) -> int | None:
-    return int(error.response.status_code) if isinstance(error, HfHubHTTPError) else None
-
-
-def _said(error: Exception) -> str:
-    return (
-        (error.server_message or str(error).strip().split("\n")[0]) if isinstance(error, HfHubHTTPError) else str(error)
-    )
-
-
-def _passes(error: Exception) -> bool:
-    status = _status(error)
-    return status in _PASSING if status is not None else isinstance(error, _HTTP_ERROR)
-
-
-def _asked_wait(error: Exception) -> float | None:
-    """Return the seconds that the Hub says to wait, if it does."""
-    asked = error.response.headers.get("Retry-After", "") if isinstance(error, HfHubHTTPError) else ""
-    return float(asked) if asked.isdigit() else None

@@ -19,7 +19,8 @@ _VERSION = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _HEAD = """\
 # Data changelog
 
-What each version changed, counted by `dialogue_id`. A patch version has the same dialogues; a minor one has new dialogues, configs or corrected texts; a major
+What each version changed, counted by `dialogue_id`. A patch version has the same dialogues; a minor one has new \
+dialogues, configs or corrected texts; a major
 one has other columns or label names, or lacks dialogues of the one before.
 """
 
@@ -82,8 +83,8 @@ def reasons(changes: Sequence[ConfigChange]) -> dict[Step, list[str]]:
 
 def needed(changes: Sequence[ConfigChange]) -> Step:
     """Return the smallest step that may carry these changes."""
-    found = reasons(changes)
-    return "major" if found["major"] else "minor" if found["minor"] else "patch"
+    why = reasons(changes)
+    return "major" if why["major"] else "minor" if why["minor"] else "patch"
 
 
 def check_step(version: Version, previous: Version, changes: Sequence[ConfigChange]) -> None:

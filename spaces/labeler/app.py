@@ -31,10 +31,12 @@ _HELP = (
 )
 _MODELS = "“dialogue” reads a turn with its history, the others read each turn by itself; “fast” is the fastest."
 _EXAMPLES = {
-    "A lost job": "A: You're home early today.\nB: They let me go. Twelve years, and it took them five minutes.\nA: Oh no, I'm so sorry to hear that.\n"
+    "A lost job": "A: You're home early today.\nB: They let me go. Twelve years, and it took them five minutes.\n"
+    "A: Oh no, I'm so sorry to hear that.\n"
     "B: How am I going to pay the rent?\nA: Why don't you come and stay with us for a while?\nB: Thank you. I don't "
     "know what I'd do without you.",
-    "The noise": "- Did you hear that?\n- Hear what?\n- Something is moving in the cellar. I'm scared.\n- Don't worry, it's only the cat.\n"
+    "The noise": "- Did you hear that?\n- Hear what?\n- Something is moving in the cellar. I'm scared.\n"
+    "- Don't worry, it's only the cat.\n"
     "- We don't have a cat!",
     "Good news": (
         "Mia: You'll never guess who called.\nBen: Who?\nMia: The music school. I got in!\nBen: Wow, that's "

@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 
 import pytest
 
@@ -15,13 +14,13 @@ DIALOGUES = [
 ]
 
 
-def launch(*arguments):
+def launch(commands, *arguments):
     """Carry out `edos` in two processes, told what `accelerate launch` tells; return what each wrote and its code."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
     settings = {**os.environ, **address, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "edos_dataset", *map(str, arguments)]
+    command = [commands / "edos", *map(str, arguments)]
     processes = [
         subprocess.Popen(
             command,
@@ -36,10 +35,10 @@ def launch(*arguments):
     return [(*texts, process.returncode) for texts, process in zip(written, processes, strict=True)]
 
 
-def test_two_processes_label_and_one_tells(tmp_path):
+def test_two_processes_label_and_one_tells(commands, tmp_path):
     source, out = tmp_path / "dialogues.jsonl", tmp_path / "labelled.jsonl"
     source.write_text("".join(json.dumps(dialogue) + "\n" for dialogue in DIALOGUES))
-    (told, shown, code), follower = launch("label", source, "--model", "fast", "--out", out)
+    (told, shown, code), follower = launch(commands, "label", source, "--model", "fast", "--out", out)
     assert code == 0, shown
     assert told.startswith("27 turns of 9 dialogues labelled by") and told.count("\n") == 1
     assert "1/1" in shown
@@ -48,10 +47,12 @@ def test_two_processes_label_and_one_tells(tmp_path):
     assert [dialogue["dialogue_id"] for dialogue in labelled] == [dialogue["dialogue_id"] for dialogue in DIALOGUES]
 
 
-def test_two_processes_curate_and_one_tells(tmp_path):
+def test_two_processes_curate_and_one_tells(commands, tmp_path):
     films = tmp_path / "films"
     assert edos("sample", films).exit_code == 0
-    (told, shown, code), follower = launch("curate", films / "srt", "--no-labels", "--out", tmp_path / "two", "--json")
+    (told, shown, code), follower = launch(
+        commands, "curate", films / "srt", "--no-labels", "--out", tmp_path / "two", "--json"
+    )
     assert code == 0, shown
     assert (follower[0], follower[2]) == ("", 0)
     two = json.loads(told)

@@ -24,13 +24,13 @@ def folders(tmp_path):
     return [whole, tmp_path / "labels"]
 
 
-def release(hub, folders, version=V1, **options):
+def publish(hub, folders, version=V1, **options):
     with reading(folders) as found:
         return publishing.publish(found, remote(hub), version, **options)
 
 
 def test_two_folders_are_one_data_set(hub, folders, tmp_path, monkeypatch):
-    release(hub, folders)
+    publish(hub, folders)
     commit = hub.repos[KEY].at("v1.0.0")
     assert {"manifest.json", "labels_only/manifest.json", "labels_only/recipe.yaml"} <= set(commit.files)
     there = tmp_path / "snapshot"
@@ -49,7 +49,7 @@ def test_two_folders_are_one_data_set(hub, folders, tmp_path, monkeypatch):
         "edos"
     )  # the first folder's default stays the default
     # What a user fetched can be published again, and is the same version.
-    plan, _ = release(hub, [there])
+    plan, _ = publish(hub, [there])
     assert plan.published == hub.repos[KEY].tags["v1.0.0"]
 
 
@@ -64,11 +64,11 @@ def test_order_decides_the_default(hub, folders):
 
 
 def test_a_folder_that_is_left_out_later_takes_a_major_step(hub, folders):
-    release(hub, folders)
+    publish(hub, folders)
     with pytest.raises(ValueError, match=r"config labels_only: 10 of 10 dialogues are gone.*2\.0\.0 or more"):
-        release(hub, folders[:1], V11)
+        publish(hub, folders[:1], V11)
     before = dict(hub.repos[KEY].tags)
-    plan, _ = release(hub, folders[:1], publishing.Version(2, 0, 0))
+    plan, _ = publish(hub, folders[:1], publishing.Version(2, 0, 0))
     assert (
         "labels_only/train-00000-of-00002.parquet" in plan.deletions and "labels_only/manifest.json" in plan.deletions
     )
@@ -78,11 +78,11 @@ def test_a_folder_that_is_left_out_later_takes_a_major_step(hub, folders):
 def test_what_two_folders_claim_is_refused(hub, folders, tmp_path):
     other = run(tmp_path / "other" / "edos", films_of("train", 3), ("os",))
     with pytest.raises(FolderError, match=r"whole.*other.*both have the config 'os'"):
-        release(hub, [folders[0], other])
+        publish(hub, [folders[0], other])
     (folders[0] / "audit.html").write_text("a")
     (folders[1] / "audit.html").write_text("b")
     with pytest.raises(FolderError, match=r"both have a file audit\.html"):
-        release(hub, folders)
+        publish(hub, folders)
     assert not hub.repos
 
 
@@ -94,13 +94,13 @@ def test_timings_of_a_run_are_no_content(hub, folders, tmp_path):
         "stages": [{"stage": "read", "read": 4, "seconds": 0.1, "per_second": 40.0}],
     }
     (folders[0] / "manifest.json").write_text(json.dumps(facts))
-    release(hub, folders[:1])
+    publish(hub, folders[:1])
     published = json.loads(content(hub, hub.repos[KEY].at("v1.0.0"), "manifest.json"))
     assert published == {"shards": {"total": 1}, "stages": [{"stage": "read", "read": 4}]}
     again = tmp_path / "again"
     shutil.copytree(folders[0], again)
     (again / "manifest.json").write_text(json.dumps({**facts, "seconds": 9.0, "workers": 1}))
-    plan, _ = release(hub, [again])
+    plan, _ = publish(hub, [again])
     assert plan.published == hub.repos[KEY].tags["v1.0.0"]
 
 

@@ -9,8 +9,9 @@ from safetensors.numpy import load_file, save_file
 
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import reading
+from edos_dataset.hub.failures import HubError
 from edos_dataset.hub.model_contents import read_shipped
-from edos_dataset.hub.remote import HubError, Remote
+from edos_dataset.hub.remote import Remote
 from edos_dataset.labeling.models.packed import unpack
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
@@ -50,7 +51,7 @@ def model(tmp_path):
     return finish(tmp_path / "model")
 
 
-def release(hub, folder, version=V1, repo="ns/model", **options):
+def publish(hub, folder, version=V1, repo="ns/model", **options):
     with reading([folder]) as found:
         return publishing.publish(found, Remote(repo, "hf_ns", hub.url, kind=found.kind, wait=0), version, **options)
 
@@ -63,7 +64,7 @@ def classify(environment, name, revision, kind, cwd):
 
 
 def test_a_model_with_its_own_code_loads_from_the_hub(hub, model, environment, tmp_path):
-    _, commit = release(hub, model)
+    _, commit = publish(hub, model)
     repo = hub.repos["models", "ns/model"]
     assert repo.tags == {"v1.0.0": commit}
     assert {"README.md", "config.json", "model.safetensors", "classifier.py", "tokenizer.json", "metrics.json"} <= set(
@@ -77,39 +78,39 @@ def test_a_model_with_its_own_code_loads_from_the_hub(hub, model, environment, t
     # Another version beside it.
     weights = load_file(model / "model.safetensors")
     save_file({name: abs(value) for name, value in weights.items()}, model / "model.safetensors", {"format": "pt"})
-    release(hub, model, V11)
+    publish(hub, model, V11)
     assert classify(environment, "ns/model", "v1.1.0", "custom", tmp_path / "home") != first
     assert classify(environment, "ns/model", "v1.0.0", "custom", tmp_path / "home") == first
 
 
 def test_a_stock_model_needs_no_custom_code(hub, environment, tmp_path):
     save_plain_classifier(tmp_path / "plain")
-    release(hub, finish(tmp_path / "plain", "plain"), repo="ns/plain")
+    publish(hub, finish(tmp_path / "plain", "plain"), repo="ns/plain")
     assert classify(environment, "ns/plain", "v1.0.0", "stock", tmp_path / "home") == classify(
         environment, tmp_path / "plain", "", "stock", tmp_path / "home"
     )
 
 
 def test_again_and_a_moved_tag(hub, model):
-    _, commit = release(hub, model)
-    plan, again = release(hub, model)
+    _, commit = publish(hub, model)
+    plan, again = publish(hub, model)
     assert again == plan.published == commit and hub.called("commit") == 1
     (model / "metrics.json").write_text('{"accuracy": 1}')
     with pytest.raises(HubError, match=r"metrics\.json.* never moves: .* 1\.0\.1 or more"):
-        release(hub, model)
-    plan, _ = release(hub, model, publishing.Version(1, 0, 1))
+        publish(hub, model)
+    plan, _ = publish(hub, model, publishing.Version(1, 0, 1))
     assert plan.uploads == ["metrics.json"]
 
 
 def test_a_cut_while_uploading_leaves_nothing(hub, model):
     hub.fail("commit", 503, times=99)
     with pytest.raises(HubError, match="same command again"):
-        release(hub, model)
+        publish(hub, model)
     assert hub.repos["models", "ns/model"].tags == {} and list(hub.repos["models", "ns/model"].at("main").files) == [
         ".gitattributes"
     ]
     hub.fail("commit", 500, times=0)
-    release(hub, model)
+    publish(hub, model)
     assert "v1.0.0" in hub.repos["models", "ns/model"].tags
 
 
@@ -137,7 +138,7 @@ def test_a_model_that_would_not_load_is_refused(hub, model, name):
     damage, message = BROKEN[name]
     damage(model)
     with pytest.raises(FolderError, match=message):
-        release(hub, model)
+        publish(hub, model)
     assert not hub.repos
 
 
@@ -146,7 +147,7 @@ def test_a_shipped_model_goes_by_its_name_with_the_card_of_this_version(hub, tmp
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (unpack("weak") / "README.md").write_text("---\nlicense: x\npipeline_tag: y\nlibrary_name: z\n---\n# Of long ago\n")
-    release(hub, Path("weak-minilm"))
+    publish(hub, Path("weak-minilm"))
     main = hub.repos["models", "ns/model"].at("main")
     card = SHIPPED["weak"].card.read_text(encoding="utf-8")
     assert content(hub, main, "README.md").decode() == card.replace(PLACEHOLDER, "ns/model")
@@ -168,7 +169,7 @@ def test_a_model_and_data_do_not_share_a_repository(hub, model, tmp_path):
 
 
 def test_a_repository_of_another_kind_is_another_repository(hub, model):
-    release(hub, model)
+    publish(hub, model)
     assert remote(hub, repo="ns/model").private() is None  # no data set of that name
 
 
@@ -177,17 +178,17 @@ def test_a_space(hub, tmp_path):
     folder.mkdir()
     (folder / "README.md").write_text("---\nsdk: gradio\napp_file: main.py\n---\n# Space\n")
     with pytest.raises(FolderError, match=r"no main\.py"):
-        release(hub, folder, repo="ns/space")
+        publish(hub, folder, repo="ns/space")
     (folder / "main.py").write_text("print()\n")
     (folder / "old.py").write_text("print()\n")
-    release(hub, folder, repo="ns/space")
+    publish(hub, folder, repo="ns/space")
     (folder / "old.py").unlink()
-    plan, _ = release(hub, folder, V11, repo="ns/space")
+    plan, _ = publish(hub, folder, V11, repo="ns/space")
     assert plan.deletions == ["old.py"]
     assert sorted(hub.repos["spaces", "ns/space"].at("v1.1.0").files) == [".gitattributes", "README.md", "main.py"]
 
 
 def test_the_space_of_this_project_is_one(hub):
     folder = Path(__file__).parents[2] / "spaces" / "labeler"
-    release(hub, folder, repo="ns/labeler")
+    publish(hub, folder, repo="ns/labeler")
     assert {"README.md", "app.py", "requirements.txt"} <= set(hub.repos["spaces", "ns/labeler"].at("v1.0.0").files)

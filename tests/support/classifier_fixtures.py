@@ -99,9 +99,9 @@ def run_here(*values):
             GradientState._reset_state()
 
 
-def start_process(*values, processes=1):
-    """Start the script as a user would, in a session of its own."""
-    launch = [sys.executable]
+def start_process(python, *values, processes=1):
+    """Start the script as a user would, by this Python and in a session of its own."""
+    launch, script = [python], [str(SCRIPT)]
     if processes == 2:
         launch += [
             "-m",
@@ -110,11 +110,11 @@ def start_process(*values, processes=1):
             str(TRAINING / "recipes" / "two_cpu_processes.yaml"),
             "--main_process_port",
             "0",
+            "--no_python",
         ]
+        script = [str(python), *script]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(
-        [*launch, str(SCRIPT), *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output
-    )
+    return subprocess.Popen([*launch, *script, *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output)
 
 
 def kill_after(process, checkpoint, folder, patience=900):

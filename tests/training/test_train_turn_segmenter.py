@@ -22,7 +22,7 @@ from training.turns import labels
 from training.turns.data import CORPORA
 from training.turns.report import assess
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 EPISODES = {"friends": 6, "frasier": 5, "friends_dashes": 6}
 FILMS = {

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from test_matrix import CORPORA, content, launch, make
 
+pytestmark = pytest.mark.slow
 CORPUS = "films of every size"
 
 ONE = """

@@ -12,6 +12,7 @@ from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
+pytestmark = pytest.mark.slow
 SAID = ["Where have you been?", "At the bank.", "No.", "Yes.", "You're late again.", "I lost my keys.", "Thank you!"]
 SETTINGS = ["turns.scorer=rules", "cap.limit=10"]  # so that some utterances come too often
 
