@@ -30,7 +30,7 @@ OLDER = "\n## [1.1.0] - 2026-01-01\n- Another.\n"
 
 def checkout(folder, version="1.2.0", cited="1.2.0", changes=ENTRY + OLDER):
     (folder / "edos_dataset").mkdir()
-    (folder / "edos_dataset" / "__init__.py").write_text(f'"""Doc."""\n\n__version__ = "{version}"\n')
+    (folder / "edos_dataset" / "version.py").write_text(f'"""Doc."""\n\n__version__ = "{version}"\n')
     (folder / "CITATION.cff").write_text(f"cff-version: 9.9.9\nversion: {cited}\n")
     (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n{changes}")
     return folder
@@ -44,7 +44,7 @@ def test_notes_are_the_entry_of_the_tag(tmp_path, changes):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"version": "1.1.0"}, "the tag is v1.2.0, the version of edos_dataset/__init__.py is 1.1.0"),
+        ({"version": "1.1.0"}, "the tag is v1.2.0, the version of edos_dataset/version.py is 1.1.0"),
         ({"cited": "1.1.0"}, "CITATION.cff cites version 1.1.0"),
         ({"changes": "## [Unreleased]\n- Not yet.\n\n" + ENTRY}, r"still has entries under \[Unreleased\]"),
         ({"changes": OLDER}, "it is 1.1.0 of 2026-01-01"),

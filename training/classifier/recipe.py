@@ -15,7 +15,8 @@ class ClassifierRecipe:
 
     Data:
         task: "weak" (a single turn; EmpatheticDialogues and intents) or "dialogue" (a turn with its history; crowd
-        labels). shares: shares of train, validation and test, by groups of equal or nearly equal texts.
+            labels).
+        shares: shares of train, validation and test, by groups of equal or nearly equal texts.
         near_duplicate: cosine of two embeddings (all-MiniLM-L6-v2) from which texts stay in one split.
         split_seed: of the division into these parts.
         frequent_turns: weight of the hand-labelled frequent turns in the training part; 0 leaves them out.
