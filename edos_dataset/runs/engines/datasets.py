@@ -130,5 +130,5 @@ def _bind(parent: int) -> None:
     """Bind the life of a process of `Dataset.map` to its parent's, once."""
     global _bound
     if os.getpid() != parent and not _bound:
-        start_worker(os.getppid())
+        start_worker(parent)
         _bound = True

@@ -91,7 +91,7 @@ def test_the_same_bytes(films, expected, tmp_path, corpus, engine):
     assert content(tmp_path / "out") == expected[corpus]
 
 
-def launch(count, code, *arguments, **environment):
+def launch(count, code, *arguments, output=subprocess.PIPE, **environment):
     """Start processes as `accelerate launch` does; return them."""
     import socket
 
@@ -114,8 +114,8 @@ def launch(count, code, *arguments, **environment):
         subprocess.Popen(
             [sys.executable, "-c", code, *map(str, arguments)],
             env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
             text=True,
         )
         for rank in range(count)
