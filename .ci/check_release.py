@@ -41,7 +41,7 @@ def release_notes(tag: str, root: Path) -> str:
     version = version_in(root / "edos_dataset" / "version.py", r'^__version__ = "([^"]+)"')
     if tag != f"v{version}":
         raise ValueError(
-            f"the tag is {tag}, the version of edos_dataset/__init__.py is {version}: tag v{version}, or change the "
+            f"the tag is {tag}, the version of edos_dataset/version.py is {version}: tag v{version}, or change the "
             "version first"
         )
     cited = version_in(root / "CITATION.cff", r"^version: *(\S+)")
