@@ -157,21 +157,17 @@ def make_plan(
     listing = remote.files(head) if head else {}
     if contents.kind == "dataset":
         existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
-        text = changelog(existing, version, previous, changes)
-        described = croissant(
-            remote.repo,
-            remote.url,
-            str(version),
-            contents.files[CARD].content.decode(),
-            contents.files,
-            contents.configs,
-        )
-        contents = replace(
-            contents,
-            files={**contents.files, CHANGELOG: ContentFile(text.encode()), CROISSANT: ContentFile(described.encode())},
-        )
+        contents = _with_history(contents, remote, version, changelog(existing, version, previous, changes))
     uploads = [path for path, file in contents.files.items() if not _same(file, listing.get(path))]
     return Plan(contents, uploads, _stale(listing, contents), head, new_branch, private, previous, changes)
+
+
+def _with_history(contents: Contents, remote: Remote, version: Version, history: str) -> Contents:
+    """Return a data set with its changelog, and with its metadata as Croissant."""
+    files, configs = contents.files, contents.configs
+    described = croissant(remote.repo, remote.url, str(version), files[CARD].content.decode(), files, configs)
+    made = {CHANGELOG: ContentFile(history.encode()), CROISSANT: ContentFile(described.encode())}
+    return replace(contents, files={**files, **made})
 
 
 def _named(contents: Contents, remote: Remote, version: Version) -> Contents:

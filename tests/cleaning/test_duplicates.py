@@ -135,6 +135,7 @@ def test_of_equal_dialogues_the_first_by_id_stays(corpus):
     assert removed(DropDuplicates(), [dialogues[::2], dialogues[1::2]]) == expected
 
 
+@pytest.mark.slow
 @given(CORPUS, st.integers(1, 4))
 def test_both_hold_on_the_result(corpus, limit):
     dialogues = numbered(corpus)

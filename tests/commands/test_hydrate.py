@@ -197,6 +197,7 @@ def test_nothing_found(labels, tmp_path):
     assert parquet(tmp_path / "back") == {}
 
 
+@pytest.mark.slow
 def test_killed_and_started_again(run, labels, films, tmp_path):
     script = tmp_path / "again.py"
     script.write_text(
@@ -220,6 +221,7 @@ def test_killed_and_started_again(run, labels, films, tmp_path):
     assert parquet(tmp_path / "back") == {name: data for name, data in parquet(run).items() if name.startswith("edos/")}
 
 
+@pytest.mark.slow
 def test_changed_labels_are_seen(run, labels, films, tmp_path):
     mine = tmp_path / "labels"
     shutil.copytree(labels, mine)

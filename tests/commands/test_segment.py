@@ -107,6 +107,7 @@ def test_scores_and_options_decide(films, tmp_path):
     assert counts[0] < counts[1] < counts[2]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_always(films, turns, tmp_path):
     again = tmp_path / "again.jsonl"
     assert edos("segment", films, "--out", again, "--workers", 2).exit_code == 0
@@ -181,6 +182,7 @@ def test_an_existing_file_stays_until_the_new_one_is_whole(small, tmp_path, monk
     assert out.is_symlink() and len(rows(kept)) == 2
 
 
+@pytest.mark.slow
 def test_whoever_reads_the_pipe_may_leave(films):
     command = [sys.executable, "-m", "edos_dataset", "segment", str(films), "--out", "-", "--workers", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -190,6 +192,7 @@ def test_whoever_reads_the_pipe_may_leave(films):
     assert "Traceback" not in errors and "Exception" not in errors and "error" not in errors
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_no_file_and_the_same_command_goes_on(films, turns, tmp_path, tmp_path_factory):
     at_work = tmp_path_factory.mktemp("signs") / "at_work"  # the signal must not come while modules are still loaded
     waiting = f"lambda *_: (open({str(at_work)!r}, 'w').close(), time.sleep(60))"

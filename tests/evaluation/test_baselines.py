@@ -38,6 +38,7 @@ def test_texts_are_lower_case_tokens_of_the_turns_that_a_view_shows(data):
     assert [view.name for view in baselines.views("weak", data)] == ["single turn"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(baselines.METHODS))
 def test_methods_learn_what_their_view_shows(data, method):
     if "fastText" in method:

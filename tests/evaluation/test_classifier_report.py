@@ -34,6 +34,7 @@ def run(monkeypatch, folder, out):
     script.main()
 
 
+@pytest.mark.slow
 def test_report(tmp_path, monkeypatch):
     groups = np.arange(15) // 3
     folder, out = model_folder(tmp_path, groups=groups), tmp_path / "a" / "report"

@@ -153,6 +153,7 @@ def films(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_command(films, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     outputs = []

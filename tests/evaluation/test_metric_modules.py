@@ -30,6 +30,7 @@ for name, arguments in json.load(sys.stdin):
 """
 
 
+@pytest.mark.slow
 def test_both_modules(tmp_path):
     labels, predicted = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
     probabilities, true = softmax(np.random.default_rng(0).normal(size=(50, 41)) * 3), np.arange(50) % 41
