@@ -134,14 +134,7 @@ def make_plan(
     head = remote.head(branch) if private is not None else None
     if version in versions:
         plan = Plan(contents, (), (), head, False, private, None, (), versions[version])
-        if wrong := plan.missing(remote.files(version.tag)):
-            newer = max(versions).after("patch")
-            text = (
-                f"{version.tag} is published at {remote.url} with other content "
-                f"({', '.join(wrong[:3])}{', ...' * (len(wrong) > 3)})"
-            )
-            raise HubError(f"{text}, and a tag never moves: publish this as another version, {newer} or more")
-        return plan
+        return _again(plan, remote, version, max(versions))
     previous = max((known for known in versions if known < version), default=None)
     if versions and max(versions) > version and branch == MAIN:
         raise HubError(
@@ -160,6 +153,22 @@ def make_plan(
         contents = _with_history(contents, remote, version, changelog(existing, version, previous, changes))
     uploads = [path for path, file in contents.files.items() if not _same(file, listing.get(path))]
     return Plan(contents, uploads, _stale(listing, contents), head, new_branch, private, previous, changes)
+
+
+def _again(plan: Plan, remote: Remote, version: Version, latest: Version) -> Plan:
+    """Return the plan of a version that is tagged already, if it is what the tag holds.
+
+    Raises:
+        HubError: the tag holds something else.
+    """
+    if wrong := plan.missing(remote.files(version.tag)):
+        newer = latest.after("patch")
+        others = f"{', '.join(wrong[:3])}{', ...' * (len(wrong) > 3)}"
+        raise HubError(
+            f"{version.tag} is published at {remote.url} with other content ({others}), and a tag never moves: publish "
+            f"this as another version, {newer} or more"
+        )
+    return plan
 
 
 def _with_history(contents: Contents, remote: Remote, version: Version, history: str) -> Contents:
