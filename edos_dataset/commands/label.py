@@ -19,7 +19,7 @@ from edos_dataset.publishing.published import summary, write_published
 from edos_dataset.releases.dialogues import lines_of, read_config, read_lines, source_config
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.run import INPUT, Progress, Run
@@ -106,17 +106,10 @@ def label(
 
 
 def _check_out(source: Path, out: Path) -> None:
-    target = out.resolve()
-    if target == source.resolve():
+    if out.resolve() == source.resolve():
         raise FolderError(f"{out} is the source and would be lost: give another --out")
-    if not source.is_dir() and target.exists() and not target.is_file():
-        raise FolderError(
-            f"{out} is {'a folder' if target.is_dir() else 'no plain file'}: give the name of a file as --out"
-        )
-    if not source.is_dir() and not target.parent.is_dir():
-        raise FolderError(
-            f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
-        )
+    if not source.is_dir():
+        check_out_file(out)
 
 
 def _write_lines(out: Path, shards: Sequence[Path]) -> None:

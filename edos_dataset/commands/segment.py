@@ -17,7 +17,7 @@ from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.commands.curate import SHARD_SENTENCES
 from edos_dataset.runs.cutting import cut_in_order
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.run import Progress, Run
@@ -97,17 +97,7 @@ def segment(
 
 def _check_out(out: Path, inventory: Inventory) -> None:
     """Refuse a file that cannot be written, or that would be lost."""
-    target = out.resolve()  # behind a symbolic link, which stays
-    if target.exists() and not target.is_file():
-        raise FolderError(
-            f"{out} is {'a folder' if target.is_dir() else 'no plain file'}: give the name of a file as --out, or - "
-            "for "
-            "standard output"
-        )
-    if not target.parent.is_dir():
-        raise FolderError(
-            f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
-        )
+    target = check_out_file(out, ", or - for standard output")
     files, _ = unnest(inventory.films, "files")
     locations = files.field("location").to_pylist()
     if any(target == Path(location).resolve() for location in locations if Path(location).name == target.name):

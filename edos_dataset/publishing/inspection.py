@@ -33,11 +33,11 @@ def random_dialogues(
     paths = sorted((run / config).glob("*.parquet"))
     sizes = [pq.read_metadata(path).num_rows for path in paths]
     rows = sorted(random.sample(range(sum(sizes)), min(number, sum(sizes))))
-    found: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
     first = 0
     for path, size in zip(paths, sizes, strict=True):
         here = [row - first for row in rows if first <= row < first + size]
         first += size
         if here:
-            found += pq.read_table(path).take(pa.array(here)).to_pylist()
-    return found
+            drawn += pq.read_table(path).take(pa.array(here)).to_pylist()
+    return drawn

@@ -138,6 +138,27 @@ class OutputFolder:
         return "another process"  # it has the lock, but has not yet written its number
 
 
+def check_out_file(out: Path, otherwise: str = "") -> Path:
+    """Return where a file is to be written: behind a symbolic link, which stays.
+
+    Args:
+        out: the file.
+        otherwise: what else may be given as --out, for the message.
+
+    Raises:
+        FolderError: `out` is no plain file, or in no folder.
+    """
+    target = out.resolve()
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "no plain file"
+        raise FolderError(f"{out} is {kind}: give the name of a file as --out{otherwise}")
+    if not target.parent.is_dir():
+        raise FolderError(
+            f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
+        )
+    return target
+
+
 def _command(run: Path) -> str | None:
     """Return the command whose folder this is, None where no record of ours says so."""
     try:

@@ -147,8 +147,8 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
     """Return the labels over the turns: a row a label, kindred ones side by side, a column a turn; the larger the mark,
     the surer the label.
     """
-    found = {turn.label for turn in turns}
-    order = [label for names in KINSHIP.values() for label in map(parse_label, names) if label in found]
+    given = {turn.label for turn in turns}
+    order = [label for names in KINSHIP.values() for label in map(parse_label, names) if label in given]
     places = [
         (100 * (column + 0.5) / len(turns), _ROW * (order.index(turn.label) + 0.5)) for column, turn in enumerate(turns)
     ]

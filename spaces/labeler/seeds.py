@@ -69,13 +69,13 @@ class Seeds:
         """
         vectors = unit(means_in_context(self.encoder.encode(turns), np.array([0, len(turns)])))
         matches = nearest(self._vectors, vectors, -1, top_k)
-        found: list[list[Neighbour]] = [[] for _ in turns]
+        neighbours: list[list[Neighbour]] = [[] for _ in turns]
         for row, seed, cosine in zip(
             matches.rows.tolist(), matches.seeds.tolist(), matches.similarities.tolist(), strict=True
         ):
             dialogue_id, seed_turns, label = self.rows[seed]
-            found[row].append(Neighbour(dialogue_id, tuple(seed_turns), LABELS[label], cosine))
-        return list(map(tuple, found))
+            neighbours[row].append(Neighbour(dialogue_id, tuple(seed_turns), LABELS[label], cosine))
+        return list(map(tuple, neighbours))
 
 
 def load_seeds(source: str | None, encoder: Encoder, cache: Path | None = None) -> Seeds:

@@ -10,18 +10,7 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.runs.folder import FolderError, OutputFolder
-
-
-def in_another_process(code, *arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        **options,
-    )
-
+from processes import in_another_process
 
 LOCK = (
     "import sys, pathlib, edos_dataset.runs.folder as s\nwith s.OutputFolder(pathlib.Path(sys.argv[1]), 'toy'): "

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,19 +18,9 @@ from edos_dataset.runs.shards import (
     write_shard,
     write_text,
 )
+from processes import in_another_process
 
 TABLE = pa.table({"a": range(1000)})
-
-
-def in_another_process(code, *arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        **options,
-    )
 
 
 @pytest.fixture
