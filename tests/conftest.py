@@ -91,7 +91,7 @@ def environment(hub, commands, tmp_path):
     before = link.readlink() if link.is_symlink() else None
     if before:
         lead(link, home)
-    path = os.pathsep.join([str(commands), os.environ["PATH"]])
+    path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     yield {**os.environ, **hub.environment(link if before else home), "PATH": path}
     if before:
         lead(link, before)
