@@ -77,6 +77,7 @@ def started(commands, tmp_path_factory):
 
 def label(page, text):
     """Paste a text, press the button, and wait for a new answer."""
+    page.wait_for_selector("#answer", state="attached")
     page.evaluate(
         "document.querySelector('#answer').querySelectorAll('details, .message').forEach((element) => element.remove())"
     )
