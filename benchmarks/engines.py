@@ -112,8 +112,8 @@ def main() -> None:
         files = make_corpus(arguments.source, work / "films", arguments.copies)
         result = compare(work / "films", work, arguments.engines, arguments.workers, arguments.repeats)
         manifest = json.loads((work / f"{arguments.engines[0]}0" / "manifest.json").read_text(encoding="utf-8"))
-    sentences = next(stage["kept"] for stage in manifest["stages"] if stage["stage"] == "sentences")
-    facts = {"date": str(date.today()), "machine": describe_machine(), "files": len(files), "sentences": sentences}
+    turns = manifest["configs"]["edos"]["turns"]
+    facts = {"date": str(date.today()), "machine": describe_machine(), "files": len(files), "turns": turns}
     told = json.dumps({**facts, "workers": arguments.workers, **result}, indent=1)
     write_text(Path(__file__).with_suffix(".json"), told + "\n")
     sys.stdout.write(told + "\n")
