@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from edos_dataset.runs.entry_points import distribution_of, load
 from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.sources.parsed import Parsed
 from edos_dataset.sources.subtitles.opus import parse_opus
@@ -77,13 +78,13 @@ def formats() -> Mapping[str, Format]:
     known = {format.kind: format for format in OURS}
     owner = {key: "edos-dataset" for format in OURS for key in (format.kind, *format.suffixes)}
     for entry in _entries():
-        format, package = _load(entry), _package(entry)
+        format, package = _load(entry), distribution_of(entry)
         for key in (format.kind, *format.suffixes):
             if key in owner:
                 what = "kind" if key == format.kind else "suffix"
                 raise ValueError(
-                    f"the source format {entry.name!r} of the package {package} has the {what} {key!r}, which is taken "
-                    f"by the package {owner[key]}; uninstall one of the two, or give the format another {what}"
+                    f"the source format {entry.name!r} of {package} has the {what} {key!r}, which is taken "
+                    f"by {owner[key]}; uninstall one of the two, or give the format another {what}"
                 )
             owner[key] = package
         known[format.kind] = format
@@ -114,20 +115,10 @@ def _entries() -> list[EntryPoint]:
 
 
 def _load(entry: EntryPoint) -> Format:
-    try:
-        format = entry.load()
-    except Exception as error:  # whatever the other package's code does wrong
-        raise ValueError(
-            f"the source format {entry.name!r} of the package {_package(entry)} cannot be loaded from {entry.value}: "
-            f"{type(error).__name__}: {error}; mend or uninstall the package"
-        ) from error
+    format = load(entry)
     if not isinstance(format, Format) or format.kind != entry.name:
         raise ValueError(
-            f"the source format {entry.name!r} of the package {_package(entry)}: {entry.value} is {format!r}; expected "
-            f"a Format of the kind {entry.name!r}"
+            f"the source format {entry.name!r} of {distribution_of(entry)}: {entry.value} is {format!r}; expected a "
+            f"Format of the kind {entry.name!r}"
         )
     return format
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else "unknown"

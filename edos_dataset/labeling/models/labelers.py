@@ -23,11 +23,11 @@ import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.labeling.models.entry_points import entry_point_names, load_entry_point
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.runs.entry_points import entry_point_names, load_entry_point
 
 ENTRY_POINTS = "edos_dataset.labelers"
 """Group of the entry points by which distributions bring labelers."""

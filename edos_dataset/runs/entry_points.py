@@ -23,12 +23,22 @@ def load_entry_point(group: str, name: str) -> tuple[Any, str] | None:
         raise ValueError(
             f"{name!r} of {group} is given by {' and by '.join(distributions)}: uninstall all of them but one"
         )
+    return load(points[0]), distributions[0]
+
+
+def load(point: EntryPoint) -> Any:  # noqa: ANN401 - whatever the distribution gives
+    """Return the object of an entry point.
+
+    Raises:
+        ValueError: it cannot be imported.
+    """
     try:
-        return points[0].load(), distributions[0]
+        return point.load()
     except Exception as error:  # what a module of others raises while it is imported can be anything
+        distribution = distribution_of(point)
         raise ValueError(
-            f"{name!r} of {group}, which {distributions[0]} gives as {points[0].value}, cannot be imported: "
-            f"{type(error).__name__}: {error}; mend or uninstall {distributions[0]}"
+            f"{point.name!r} of {point.group}, which {distribution} gives as {point.value}, cannot be imported: "
+            f"{type(error).__name__}: {error}; mend or uninstall {distribution}"
         ) from error
 
 
