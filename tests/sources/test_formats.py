@@ -116,8 +116,8 @@ def test_a_readers_columns_are_checked(site: Path, films: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "entry", "message"),
     [
-        (READER.replace('".lines"', '".srt"'), "lines = edos_lines:LINES", "the suffix '.srt', which is taken by edos-dataset"),
-        (READER.replace('"lines"', '"opus"'), "opus = edos_lines:LINES", "the kind 'opus', which is taken by edos-dataset"),
+        (READER.replace('".lines"', '".srt"'), "lines = edos_lines:LINES", "'.srt', which is taken by edos-dataset"),
+        (READER.replace('"lines"', '"opus"'), "opus = edos_lines:LINES", "'opus', which is taken by edos-dataset"),
         (READER, "liens = edos_lines:LINES", "expected a Format of the kind 'liens'"),
         (READER, "lines = edos_lines:read_lines", "edos_lines:read_lines is <function"),
         (READER, "lines = edos_lines:LINE", "gives as edos_lines:LINE, cannot be imported: AttributeError"),
