@@ -105,6 +105,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--engines", nargs="+", default=["local", "accelerate", "datasets"])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +116,7 @@ def main() -> None:
     turns = manifest["configs"]["edos"]["turns"]
     facts = {"date": str(date.today()), "machine": describe_machine(), "files": len(files), "turns": turns}
     told = json.dumps({**facts, "workers": arguments.workers, **result}, indent=1)
-    write_text(Path(__file__).with_suffix(".json"), told + "\n")
+    write_text(arguments.out, told + "\n")
     sys.stdout.write(told + "\n")
 
 

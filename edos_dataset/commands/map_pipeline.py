@@ -124,6 +124,8 @@ def _dialogues(table: pa.Table, split: str | None, before: int) -> pa.Table:
     film = known.cast(pa.string())
     if columns["document_id"].null_count == size:
         columns["document_id"] = ids
+    if not pa.types.is_list(table["turns"].type):
+        raise ValueError(f"the column 'turns' of the data set holds {table['turns'].type}: turns must be lists")
     turns, offsets = unnest(table, "turns")
     columns |= {"dialogue_id": ids, "film": film, "turns": nest(offsets, TURN, _turns(turns))}
     ordered = pa.table({name: columns[name] for name in DIALOGUES.names}, schema=DIALOGUES)
