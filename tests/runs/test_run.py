@@ -3,8 +3,10 @@
 import json
 import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Barrier
 from typing import ClassVar
 
 import numpy as np
@@ -453,3 +455,43 @@ def test_kept_is_what_was_made_for_the_same_key(tmp_path):
     cut_off(tmp_path / "steps" / "1.parquet")
     run.keep("steps/1", "another", make)
     assert made == [0, 1, 2]
+
+
+class OneOfTwo(LocalEngine):
+    """One of two processes of a run, here of two threads."""
+
+    def __init__(self, number, barrier):
+        super().__init__(1)
+        self.number, self.barrier, self.leads = number, barrier, number == 0
+
+    def share(self, items):
+        return items[self.number :: 2]
+
+    def wait(self):
+        self.barrier.wait(60)
+
+
+def two_runs(folder):
+    """Carry a run out by two at once; return both."""
+    barrier = Barrier(2)
+    runs = [Run(folder, OneOfTwo(number, barrier)) for number in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        outputs = list(pool.map(lambda run: run.execute(shards_of(SIZES), PIPELINE), runs))
+    assert outputs[0] == outputs[1]
+    return runs
+
+
+def test_two_processes_share_a_run_and_both_know_all_of_it(tmp_path):
+    alone = execute(tmp_path / "alone")
+    first, second = two_runs(tmp_path / "shared")
+    assert content(tmp_path / "shared") == content(tmp_path / "alone")
+    assert counts(first) == counts(second) == counts(alone)
+    assert first.notes == second.notes == alone.notes
+    assert (first.made, second.made) == (4, 4)
+    assert [run.made for run in two_runs(tmp_path / "shared")] == [0, 0]
+
+
+def test_a_folder_that_is_not_shared_is_told(tmp_path):
+    apart = Run(tmp_path, OneOfTwo(0, Barrier(1)))
+    with pytest.raises(FileNotFoundError, match="do all share the folder"):
+        apart.execute(shards_of(SIZES), PIPELINE)
