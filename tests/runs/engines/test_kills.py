@@ -15,10 +15,11 @@ pytestmark = pytest.mark.slow
 CORPUS = "films of every size"
 
 ONE = """
-import sys
+import signal, sys
 from pathlib import Path
 from test_matrix import make
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests run in the background it is ignored
     make(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
 """
 
