@@ -21,7 +21,7 @@ demo: install
 test: install lint
 	$(BIN)/pytest -n 2 --dist worksteal
 
-# All that starts no process, no browser and no training: for while one works.
+# All that starts no process, Hub or browser and trains nothing: for while one works.
 test-fast: install
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
 

@@ -18,9 +18,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def pytest_collection_modifyitems(items):
-    """What starts processes is slow, beside what is marked so."""
+    """What starts processes or a Hub is slow, beside what is marked so."""
     for item in items:
-        if "commands" in item.fixturenames:
+        if {"commands", "hub"} & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
 
 

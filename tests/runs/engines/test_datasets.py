@@ -35,6 +35,7 @@ def test_an_error_of_a_task_is_the_run_s():
         list(engine.map(fail_on_three, range(5)))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_reported():
     with pytest.raises(WorkerDied, match="fewer --workers; the same command goes on"), DatasetsEngine(2) as engine:
         list(engine.map(kill_myself_on_three, range(6)))

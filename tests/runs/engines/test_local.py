@@ -122,6 +122,7 @@ def test_a_killed_worker_is_reported():
         list(engine.map(kill_myself_on_three, range(6)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_workers_die_with_their_parent(tmp_path, how):
     script = tmp_path / "parent.py"
