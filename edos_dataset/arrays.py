@@ -32,6 +32,11 @@ def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict
     )
 
 
+def empty_lists(size: int, item: pa.DataType) -> pa.ListArray:
+    """Return `size` lists without members, of a type of items."""
+    return pa.ListArray.from_arrays(pa.array(np.zeros(size + 1), pa.int32()), pa.array([], item))
+
+
 def unnest(table: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
     """Undo `nest`: return the flat structs of a list column and the offsets [rows + 1] of its rows, from 0.
 

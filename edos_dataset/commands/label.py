@@ -16,7 +16,7 @@ from edos_dataset.commands.curate import device_of
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import summary, write_published
-from edos_dataset.releases.dialogues import lines_of, read_config, read_lines, source_config
+from edos_dataset.releases.dialogues import lines_of, read_source, source_config
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
@@ -69,18 +69,13 @@ def label(
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
-    if not source.exists():
-        raise ValueError(
-            f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
-            "wrote"
-        )
+    shard_turns = shard_turns or (CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS)
+    tables = read_source(source, config, shard_turns)
     _check_out(source, out)
     if source.is_dir():
         config = source_config(source, config)
-    shard_turns = shard_turns or (CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS)
     stage.fingerprint()  # a model that cannot label says so before anything is written
     place = out if source.is_dir() else out.with_name(f"{out.name}.parts")
-    tables = read_config(source, config, shard_turns) if source.is_dir() else read_lines(source, shard_turns)
     new = not (place / ".run" / INPUT).exists()
     with (
         engine_of(engine, workers, device_of([stage])) as crew,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from edos_dataset.arrays import nest, unnest
+from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.commands.curate import device_of, fingerprint_of
+from edos_dataset.labeling.stages import LabelTurns
 from edos_dataset.publishing.layout import split_of, write_config
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
@@ -72,7 +72,7 @@ def map_pipeline(
     place = Path(cache_dir or datasets.config.HF_DATASETS_CACHE) / "edos_runs" / key[:16]
     stages: list[Item] = [item for item in pipeline if not isinstance(item, Output)]
     outputs = [item.config for item in pipeline if isinstance(item, Output)]
-    config = outputs[-1] if outputs else "edos" if any(hasattr(stage, "labeler") for stage in stages) else "os"
+    config = outputs[-1] if outputs else "edos" if any(isinstance(stage, LabelTurns) for stage in stages) else "os"
     with engine_of(engine, num_proc, device_of(stages)) as crew, OutputFolder(place, "map_pipeline", crew.leads) as out:
         run = Run(out.run, crew, progress=progress)
         shards = run.execute(numbered(_tables(parts)), [*stages, Output(config)])[config]
@@ -141,8 +141,7 @@ def _turns(turns: pa.Array) -> dict[str, pa.Array]:
         given = {"text": turns}
     if "text" not in given or given["text"].null_count:
         raise ValueError("a turn of the data set has no text: expected a list of texts, or of structs with `text`")
-    empty = pa.ListArray.from_arrays(pa.array(np.zeros(len(turns) + 1), pa.int32()), pa.array([], pa.int32()))
-    given.setdefault("sentence_ids", empty)
+    given.setdefault("sentence_ids", empty_lists(len(turns), pa.int32()))
     return {
         field.name: given[field.name].cast(field.type) if field.name in given else pa.nulls(len(turns), field.type)
         for field in TURN

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.arrays import nest, unnest
+from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import read_pieces
 from edos_dataset.runs.tables import config_files, configs_in
@@ -18,18 +18,23 @@ from edos_dataset.schema import CONFIGS, TURN, arrow_schema
 
 
 def read_sources(sources: Sequence[Path], config: str | None, shard_turns: int) -> Iterator[pa.Table]:
-    """Yield the dialogues of folders and files, one source after the other, as `read_config` and `read_lines` do.
+    """Yield the dialogues of folders and files, one source after the other, as `read_source` does."""
+    for source in sources:
+        yield from read_source(source, config, shard_turns)
+
+
+def read_source(source: Path, config: str | None, shard_turns: int) -> Iterator[pa.Table]:
+    """Return the dialogues of a folder or a file, as `read_config` or `read_lines` yields them.
 
     Raises:
-        ValueError: a source is not there, or as of these two.
+        ValueError: at once, the source is not there; while it is read, as of these two.
     """
-    for source in sources:
-        if not source.exists():
-            raise ValueError(
-                f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
-                "wrote"
-            )
-        yield from read_config(source, config, shard_turns) if source.is_dir() else read_lines(source, shard_turns)
+    if not source.exists():
+        raise ValueError(
+            f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
+            "wrote"
+        )
+    return read_config(source, config, shard_turns) if source.is_dir() else read_lines(source, shard_turns)
 
 
 def read_lines(path: Path, shard_turns: int) -> Iterator[pa.Table]:
@@ -100,11 +105,10 @@ def _shown(value: object) -> str:
 def _table(ids: list[str], dialogues: list[list[str]]) -> pa.Table:
     texts = [turn for turns in dialogues for turn in turns]
     none = pa.nulls(len(texts), pa.float64())
-    no_sentences = pa.ListArray.from_arrays(pa.array(np.zeros(len(texts) + 1), pa.int32()), pa.array([], pa.int32()))
     turns = nest(
         np.cumsum([0, *map(len, dialogues)]),
         TURN,
-        {"text": texts, "start": none, "end": none, "sentence_ids": no_sentences},
+        {"text": texts, "start": none, "end": none, "sentence_ids": empty_lists(len(texts), pa.int32())},
     )
     return pa.table({"dialogue_id": pa.array(ids, pa.string()), "turns": turns})
 

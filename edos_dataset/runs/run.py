@@ -212,12 +212,12 @@ class Run:
         key = hash_json([step.fingerprint(), [source.digest for source in sources]])
         decided = _read_json(marker)
         digests = [digest(path) if path.exists() else "" for path in paths]
+        self.engine.wait()  # nobody writes before all have read
         if (decided.get("key"), decided.get("files")) != (key, digests):
-            self.engine.wait()  # nobody writes before all have read
             began = time.perf_counter()
             shards = [source.path for source in sources]
+            work = folder / "decision"
             if isinstance(step, PartitionedStep):
-                work = folder / "decision"
                 decision = iter(decide_in_parts(step, shards, work, self.engine.corpus))
             else:
                 decision = step.decide(shards) if self.engine.leads else iter(())
@@ -225,9 +225,7 @@ class Run:
                 digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decision, strict=True)]
                 decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
                 write_text(marker, json.dumps(decided))
-                shutil.rmtree(folder / "decision", ignore_errors=True)
-        else:
-            self.engine.wait()
+                shutil.rmtree(work, ignore_errors=True)
         self.engine.wait()
         decided = json.loads(marker.read_text(encoding="utf-8"))
         return [Shard(*pair) for pair in zip(paths, decided["files"], strict=True)], decided["seconds"]

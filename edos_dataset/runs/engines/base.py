@@ -12,6 +12,13 @@ R = TypeVar("R")
 class WorkerDied(RuntimeError):
     """A worker process was killed from outside, most often for want of memory."""
 
+    def __init__(
+        self,
+        message: str = "a worker process was killed, perhaps for want of memory: try fewer --workers; the same command "
+        "goes on",
+    ) -> None:
+        super().__init__(message)
+
 
 class Engine(Protocol):
     """Carries out tasks, each of which makes a file that is whole or absent.

@@ -5,6 +5,7 @@ The shards lie in the run's folder as with every engine, so what is killed goes 
 not asked.
 """
 
+import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,6 @@ from typing import Any
 
 from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
 from edos_dataset.runs.engines.local import LocalEngine, start_worker
-from edos_dataset.runs.fingerprints import hash_json
 
 
 class DatasetsEngine:
@@ -77,14 +77,12 @@ class DatasetsEngine:
                     features=datasets.Features({"result": datasets.Value("large_binary")}),
                     keep_in_memory=True,
                     load_from_cache_file=False,
-                    new_fingerprint=hash_json([row.hex() for row in rows])[:32],
+                    new_fingerprint=hashlib.sha256(b"".join(rows)).hexdigest()[:32],
                 )
         except RuntimeError as error:
             if "abruptly died" not in str(error):
                 raise
-            raise WorkerDied(
-                "a worker process was killed, perhaps for want of memory: try fewer --workers; the same command goes on"
-            ) from error
+            raise WorkerDied from error
         yield from (pickle.loads(row["result"]) for row in results)
 
 

@@ -79,9 +79,7 @@ class LocalEngine:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
-            raise WorkerDied(
-                "a worker process was killed, perhaps for want of memory: try fewer --workers; the same command goes on"
-            ) from error
+            raise WorkerDied from error
 
 
 def start_worker(parent: int) -> None:
