@@ -53,6 +53,12 @@ def test_exit_codes(error, code, message):
     assert done.stdout == ""
 
 
+def test_what_a_message_quotes_neither_steers_the_terminal_nor_floods_it():
+    done = run(ValueError("row \x1b[31m7\x07 of caf\udce9\u202e is " + "x" * 50_000 + " and more"))
+    assert done.stderr.startswith("error row \\x1b[31m7\\x07 of caf\\udce9\\u202e is xxx")
+    assert done.stderr.endswith("xxx and more\n") and len(done.stderr) < 2_200
+
+
 def test_wrong_usage():
     done = run(None, "--number", "x")
     assert done.exit_code == WRONG_USAGE and "--number" in done.stderr
