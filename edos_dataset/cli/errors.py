@@ -58,12 +58,26 @@ def explained(
         where = f": {error.filename}" if error.filename else ""
         message = told(f"{error.strerror or error}{where}. {kept}")
         code, message = FAILED, f"[bold red]error[/bold red] {message}"
+    except Exception as error:
+        if not _is_shortage(error):
+            raise
+        message = told(f"the machine gives no more memory or threads ({error or type(error).__name__})")
+        code = FAILED
+        message = (
+            f"[bold red]error[/bold red] {message}: give fewer --workers, or raise the limit (`ulimit -v`). {kept}"
+        )
     except KeyboardInterrupt:
         code, message = STOPPED, f"Stopped. {stopped}"
     else:
         return
     say([message], stderr=True)
     raise typer.Exit(code) from None
+
+
+def _is_shortage(error: Exception) -> bool:
+    """Return whether an error, of whatever library, says that there is no more memory, or no more threads."""
+    words = ("can't start new thread", "Failed to launch worker thread", "Cannot allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def told(text: str) -> str:
