@@ -9,10 +9,13 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
+from edos_dataset.releases.flat import flat_features, flat_rows
 from edos_dataset.releases.folders import folder_files, folder_tables
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import digest
 from edos_dataset.schema import features
+
+_FLAT = "_flat"
 
 
 class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
@@ -21,7 +24,8 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     Args:
         cache_dir: of `datasets`; by default its own.
         data_dir: the folder.
-        config_name: one of its configs; by default the first of them.
+        config_name: one of its configs, by default the first of them; with "_flat" behind it, its flat view: a labelled
+            turn a row, with its context (`releases.flat`).
         more: as `datasets.DatasetBuilder` takes them.
 
     Raises:
@@ -38,16 +42,27 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         config_name: str | None = None,
         **more: Any,  # noqa: ANN401 - as the base class takes them
     ) -> None:
-        name, self.files = folder_files(Path(data_dir), config_name)
+        base = config_name.removesuffix(_FLAT) if config_name else None
+        self.base, self.files = folder_files(Path(data_dir), base)
+        name = config_name or self.base
         content = [[split, [digest(path) for path in paths]] for split, paths in self.files.items()]
         more |= {"hash": hash_json(content), "data_dir": str(data_dir), "config_name": name}
         super().__init__(cache_dir=cache_dir, **more)
 
     def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(description=__doc__, features=features(self.config.name))
+        return datasets.DatasetInfo(description=__doc__, features=self._features())
+
+    def _features(self) -> datasets.Features:
+        given = features(self.base)
+        return flat_features(given) if self.config.name.endswith(_FLAT) else given
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in self.files.items()]
 
     def _generate_tables(self, paths: list[Path]) -> Iterator[tuple[str, pa.Table]]:
-        yield from folder_tables(paths, self.info.features.arrow_schema)
+        wanted = self.info.features
+        for key, table in folder_tables(paths, features(self.base).arrow_schema):
+            if self.config.name.endswith(_FLAT):
+                yield key, pa.table(flat_rows(table.to_pydict(), list(wanted)), schema=wanted.arrow_schema)
+            else:
+                yield key, table

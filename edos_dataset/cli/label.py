@@ -8,18 +8,24 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS, Engine
+from edos_dataset.cli.options import MODELS, Engine, Force
+from edos_dataset.releases.given.forms import FORMS
 
 
 @explained()
 def label(
     source: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help='JSON lines `{"dialogue_id", "turns": [text, ...]}`, or a folder of `edos curate`.', show_default=False
+            help="JSON lines, JSON, CSV, TSV, Parquet or plain text, also gzipped; `-` for standard input; a folder of "
+            "ours, one of `save_to_disk`, or a data set of the Hub, `namespace/name`.",
+            show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="File of JSON lines, or folder, to write.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(help="File of JSON lines to write; for a folder of `edos curate` a folder.", show_default=False),
+    ],
     model: Annotated[str, typer.Option(help=f"What labels: {MODELS}.")] = "dialogue",
     device: Annotated[
         str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")
@@ -32,17 +38,33 @@ def label(
     batch_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
     ] = None,
-    config: Annotated[str | None, typer.Option(help="Config of the folder.", show_default="the default one")] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column or key of the texts, or of the dialogues.", show_default="turns, messages, text, ..."
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help=f"What the file is: {', '.join(FORMS)}.", show_default="by name and content"),
+    ] = None,
+    config: Annotated[str | None, typer.Option(help="Config of the data set.", show_default="the default one")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the data set.", show_default="all")] = None,
+    revision: Annotated[str | None, typer.Option(help="Revision of the Hub's data set.", show_default="main")] = None,
+    force: Force = False,
 ) -> None:
     """Label every turn of dialogues, with its history.
 
-    JSON lines become lines `{"dialogue_id", "turns": [{"text", "label", "confidence", "top": [{"label",
-    "probability"}]}]}` in the same order; a folder becomes one with the same dialogues, newly labelled. Many GPUs or
-    hosts: `accelerate launch -m edos_dataset label`, with the same arguments.
+    A record is a dialogue, `{"dialogue_id", "turns": [...]}` of texts, `{"speaker", "text"}` or chat messages, or a
+    turn of one, `dialogue_id, text`. In plain text a line is a turn, and an empty line ends the dialogue. Out come
+    lines `{"dialogue_id", "turns": [{"text", "label", "confidence", "top": [{"label", "probability"}]}]}` in the same
+    order, with all that stood beside; a folder of `edos curate` becomes one with the same dialogues, newly labelled.
+    Many GPUs or hosts: `accelerate launch -m edos_dataset label`, with the same arguments.
     """
     from edos_dataset.commands.label import label as label_dialogues
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.stages import AnnotateDialogues
+    from edos_dataset.releases.given.sources import Selection
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
 
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
@@ -51,7 +73,8 @@ def label(
             source,
             out,
             stage,
-            config=config,
+            meant=Selection(config, split, revision, column, form),
+            force=force,
             workers=workers or default_workers(stage.device),
             engine=engine or default_engine(),
             progress=progress,

@@ -1,5 +1,4 @@
-"""Labels for dialogues that are there already, a file of JSON lines or a data set in our layout: what `edos label`
-does.
+"""Labels for dialogues that are there already, in whatever form: what `edos label` does.
 
     accelerate launch -m edos_dataset label dialogues.jsonl --out labelled.jsonl
 
@@ -16,7 +15,8 @@ from edos_dataset.commands.curate import device_of
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import summary, write_published
-from edos_dataset.releases.dialogues import lines_of, read_source, source_config
+from edos_dataset.releases.dialogues import curated_config, lines_of, read_source
+from edos_dataset.releases.given.sources import Selection
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
@@ -34,11 +34,12 @@ _LABELLED = "labelled"
 
 
 def label(
-    source: Path,
+    source: str | Path,
     out: Path,
     stage: AnnotateDialogues,
     *,
-    config: str | None = None,
+    meant: Selection = Selection(),  # noqa: B008 - it is frozen
+    force: bool = False,
     workers: int = 1,
     engine: str = "local",
     shard_turns: int | None = None,
@@ -47,12 +48,12 @@ def label(
     """Label every turn of dialogues, each with as much of its history as the model looks at.
 
     Args:
-        source: a file of JSON lines, `{"dialogue_id": str, "turns": [str, ...]}`, or a folder that `edos curate` wrote.
-        out: for JSON lines the file, which appears, or is replaced, only when it is whole; until then finished shards
-            lie in `OUT.parts`. For a folder the folder; its shards stay in `out/.run`.
+        source: dialogues in any form that `releases.dialogues.read_source` takes, "-" for standard input.
+        out: for a folder of `edos curate` a folder; its shards stay in `out/.run`. For all else a file of JSON lines,
+            which appears, or is replaced, only when it is whole; until then finished shards lie in `OUT.parts`.
         stage: the model and its parameters.
-        config: the folder's config; by default the first of `schema.CONFIGS` that it has. "os", which has no labels,
-            becomes "edos".
+        meant: what of the source. Of a folder of `edos curate` the config "os", which has no labels, becomes "edos".
+        force: replace the file `out` where there is one.
         workers: processes, of every process that a launcher started; neither their number nor the engine changes a
             byte.
         engine: where they run (`runs.engines.base`).
@@ -64,18 +65,17 @@ def label(
         earlier call had made. None in the processes of a launcher but the first.
 
     Raises:
-        ValueError: a line is no dialogue, the folder holds no such config, or the model cannot label turns.
-        FolderError: `out` holds something else, or another process is at work in it.
+        ValueError: the source is not there, something in it is no dialogue, or the model cannot label turns.
+        FolderError: `out` is there already or holds something else, or another process is at work in it.
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
-    shard_turns = shard_turns or (CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS)
-    tables = read_source(source, config, shard_turns)
-    _check_out(source, out)
-    if source.is_dir():
-        config = source_config(source, config)
+    shard_turns = shard_turns or shard_turns_of(stage)
+    tables = read_source(source, shard_turns, meant)
+    config = curated_config(source, meant.config)
+    _check_out(source, out, config is None, force)
     stage.fingerprint()  # a model that cannot label says so before anything is written
-    place = out if source.is_dir() else out.with_name(f"{out.name}.parts")
+    place = out if config is not None else out.with_name(f"{out.name}.parts")
     new = not (place / ".run" / INPUT).exists()
     with (
         engine_of(engine, workers, device_of([stage])) as crew,
@@ -90,21 +90,26 @@ def label(
             raise
         if not crew.leads:
             return None
-        if config is not None and source.is_dir():
-            _write_folder(source, folder, shards, stage, run, config)
+        if config is not None:
+            _write_folder(Path(source), folder, shards, stage, run, config)
         else:
             _write_lines(out, shards)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
-    if not source.is_dir():
+    if config is None:
         shutil.rmtree(place)
     return done
 
 
-def _check_out(source: Path, out: Path) -> None:
-    if out.resolve() == source.resolve():
+def shard_turns_of(stage: AnnotateDialogues) -> int:
+    """Return the turns of a shard that suit a stage's device."""
+    return CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS
+
+
+def _check_out(source: str | Path, out: Path, file: bool, force: bool) -> None:
+    if out.resolve() == Path(source).resolve():
         raise FolderError(f"{out} is the source and would be lost: give another --out")
-    if not source.is_dir():
-        check_out_file(out)
+    if file and check_out_file(out).exists() and not force:
+        raise FolderError(f"{out} is there already and would be lost: give another --out, or --force to replace it")
 
 
 def _write_lines(out: Path, shards: Sequence[Path]) -> None:

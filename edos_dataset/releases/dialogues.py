@@ -1,121 +1,126 @@
-"""Dialogues from files and back, as `edos label` reads and writes them: JSON lines, and the Parquet files of a
-config.
+"""Dialogues from whatever somebody gives to tables, as `edos label` and `edos extend` read them, and labelled back to
+JSON lines.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.labels import LABELS
+from edos_dataset.releases.given.dialogue import Dialogue
+from edos_dataset.releases.given.records import Record, dialogues_of
+from edos_dataset.releases.given.sources import Selection, check_source, is_saved, read_given
+from edos_dataset.releases.given.tables import parquet_rows
 from edos_dataset.runs.shards import read_pieces
 from edos_dataset.runs.tables import config_files, configs_in
-from edos_dataset.schema import CONFIGS, TURN, arrow_schema
+from edos_dataset.schema import CONFIGS, LABELS_ONLY, REGISTRY, TURN, arrow_schema
+
+_EXTRA, _TURN_EXTRAS = "extra", "turn_extras"
 
 
-def read_sources(sources: Sequence[Path], config: str | None, shard_turns: int) -> Iterator[pa.Table]:
-    """Yield the dialogues of folders and files, one source after the other, as `read_source` does."""
+def read_sources(sources: Sequence[str | Path], config: str | None, shard_turns: int) -> Iterator[pa.Table]:
+    """Yield the dialogues of several sources, one after the other, as `read_source` does."""
     for source in sources:
-        yield from read_source(source, config, shard_turns)
+        yield from read_source(source, shard_turns, Selection(config=config))
 
 
-def read_source(source: Path, config: str | None, shard_turns: int) -> Iterator[pa.Table]:
-    """Return the dialogues of a folder or a file, as `read_config` or `read_lines` yields them.
+def read_source(source: str | Path, shard_turns: int, meant: Selection = Selection()) -> Iterator[pa.Table]:  # noqa: B008
+    """Return the dialogues of a source in tables of about `shard_turns` turns, or one dialogue more.
 
-    Raises:
-        ValueError: at once, the source is not there; while it is read, as of these two.
-    """
-    if not source.exists():
-        raise ValueError(
-            f"{source}: there is no such file or folder; give a file of JSON lines, or a folder that `edos curate` "
-            "wrote"
-        )
-    return read_config(source, config, shard_turns) if source.is_dir() else read_lines(source, shard_turns)
+    Args:
+        source: what `edos label` takes: a file of any of `given.sources.FORMS`, "-", a folder of ours, a saved data
+            set, or one of the Hub.
+        shard_turns: turns a table.
+        meant: what of it.
 
-
-def read_lines(path: Path, shard_turns: int) -> Iterator[pa.Table]:
-    """Yield the dialogues of a file of JSON lines in tables of about `shard_turns` turns, or one dialogue more:
-    `dialogue_id` and `turns` of schema.TURN.
-
-    Empty lines are passed over, and so are keys beside the two.
+    Returns:
+        Tables as of `read_config` for a folder of `edos curate`, as of `tables_of` for all others.
 
     Raises:
-        ValueError: a line is no dialogue, or there is none; the message names file, line and value.
+        ValueError: at once, the source is not there; while it is read, it is no source of dialogues.
     """
-    ids: list[str] = []
-    dialogues: list[list[str]] = []
-    turns = shards = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            dialogue_id, texts = _parse(line, f"{path}, line {number}")
-            ids.append(dialogue_id)
-            dialogues.append(texts)
-            turns += len(texts)
-            if turns >= shard_turns:
-                yield _table(ids, dialogues)
-                ids, dialogues, turns, shards = [], [], 0, shards + 1
-    if ids:
-        yield _table(ids, dialogues)
-    elif not shards:
-        raise ValueError(f'{path} holds no dialogues: expected lines {{"dialogue_id": "...", "turns": ["...", ...]}}')
+    check_source(str(source))
+    if (config := curated_config(source, meant.config)) is not None:
+        return read_config(Path(source), config, shard_turns)
+    return tables_of(read_dialogues(source, meant), shard_turns)
 
 
-def _parse(line: bytes, where: str) -> tuple[str, list[str]]:
-    """Return the id and the turns of a line."""
-    wanted = 'expected {"dialogue_id": "...", "turns": ["...", ...]}'
-    try:
-        row: Any = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{where}: {wanted}, got {_shown(line.decode('utf-8', 'replace').strip())}, which is no JSON ({error}); "
-            "mend or remove the line"
-        ) from error
-    if not isinstance(row, dict) or not {"dialogue_id", "turns"} <= row.keys():
-        raise ValueError(f"{where}: {wanted}, got {_shown(row)}; mend or remove the line")
-    dialogue_id, turns = row["dialogue_id"], row["turns"]
-    if not isinstance(dialogue_id, str):
-        raise ValueError(f"{where}: dialogue_id must be a text, got {_shown(dialogue_id)}; put it in quotes")
-    bad = [turn for turn in turns if not isinstance(turn, str)] if isinstance(turns, list) else [turns]
-    if bad:
-        raise ValueError(
-            f"{where}: turns must be a list of texts, got {_shown(bad[0])} "
-            f"{'among' if isinstance(turns, list) else 'as'} them; mend or remove the line"
-        )
-    try:
-        "".join([dialogue_id, *turns]).encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{where}: {error.object[error.start : error.end]!r} is half a character, which no text may hold; mend or "
-            "remove the line"
-        ) from error
-    return dialogue_id, turns
+def read_dialogues(source: str | Path, meant: Selection = Selection()) -> Iterator[Dialogue]:  # noqa: B008
+    """Yield the dialogues of a source, whatever it is, one by one.
+
+    Raises:
+        ValueError: it is no source of dialogues.
+    """
+    check_source(str(source))
+    if Path(source).is_dir() and not is_saved(Path(source)):
+        return dialogues_of(_rows_of_ours(Path(source), meant))
+    return read_given(str(source), meant)
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+def curated_config(source: str | Path, config: str | None = None) -> str | None:
+    """Return the config of a folder of `edos curate` that is meant, None where the source is none of these.
+
+    Raises:
+        ValueError: it is a folder of ours without that config.
+    """
+    folder = Path(source)
+    if not folder.is_dir() or is_saved(folder):
+        return None
+    name = source_config(folder, config)
+    return name if name in CONFIGS else None
 
 
-def _table(ids: list[str], dialogues: list[list[str]]) -> pa.Table:
-    texts = [turn for turns in dialogues for turn in turns]
+def _rows_of_ours(folder: Path, meant: Selection) -> Iterator[Record]:
+    """Yield the rows of a config, with the names of its labels."""
+    config = source_config(folder, meant.config)
+    for split, paths in config_files(folder, config).items():
+        for path in paths:
+            with path.open("rb") as file:
+                for record in parquet_rows(file, str(path)):
+                    yield record._replace(value=record.value | {"split": split})
+
+
+def tables_of(dialogues: Iterable[Dialogue], shard_turns: int) -> Iterator[pa.Table]:
+    """Yield dialogues in tables of about `shard_turns` turns, or one dialogue more: `dialogue_id`, `turns` of
+    schema.TURN, and what stood beside them, `extra` and `turn_extras`.
+    """
+    gathered: list[Dialogue] = []
+    turns = 0
+    for dialogue in dialogues:
+        gathered.append(dialogue)
+        turns += len(dialogue.texts)
+        if turns >= shard_turns:
+            yield _table(gathered)
+            gathered, turns = [], 0
+    if gathered:
+        yield _table(gathered)
+
+
+def _table(dialogues: Sequence[Dialogue]) -> pa.Table:
+    texts = [text for dialogue in dialogues for text in dialogue.texts]
     none = pa.nulls(len(texts), pa.float64())
     turns = nest(
-        np.cumsum([0, *map(len, dialogues)]),
+        np.cumsum([0, *(len(dialogue.texts) for dialogue in dialogues)]),
         TURN,
         {"text": texts, "start": none, "end": none, "sentence_ids": empty_lists(len(texts), pa.int32())},
     )
-    return pa.table({"dialogue_id": pa.array(ids, pa.string()), "turns": turns})
+    return pa.table(
+        {
+            "dialogue_id": pa.array([dialogue.id for dialogue in dialogues], pa.string()),
+            "turns": turns,
+            _EXTRA: pa.array([dialogue.extra for dialogue in dialogues], pa.string()),
+            _TURN_EXTRAS: pa.array([dialogue.turn_extras for dialogue in dialogues], pa.list_(pa.string())),
+        }
+    )
 
 
 def lines_of(table: pa.Table) -> Iterator[bytes]:
     """Yield labelled dialogues as JSON lines: `dialogue_id`, and `turns` of `text`, `label`, `confidence` and `top`, a
-    list of `label` and `probability`.
+    list of `label` and `probability`; what stood beside a dialogue or a turn goes behind these.
     """
     turns, offsets = unnest(table, "turns")
     top = turns.field("top")
@@ -125,13 +130,27 @@ def lines_of(table: pa.Table) -> Iterator[bytes]:
     ranked = [{"label": name, "probability": share} for name, share in zip(names, shares, strict=True)]
     labels, confidences = turns.field("label").to_pylist(), _short(turns.field("confidence"))
     rows = [
-        {"text": text, "label": LABELS[label], "confidence": confidence, "top": ranked[start:end]}
+        json.dumps(
+            {"text": text, "label": LABELS[label], "confidence": confidence, "top": ranked[start:end]},
+            ensure_ascii=False,
+        )
         for text, label, confidence, start, end in zip(
             turns.field("text").to_pylist(), labels, confidences, ends[:-1], ends[1:], strict=True
         )
     ]
-    for dialogue_id, start, end in zip(table["dialogue_id"].to_pylist(), offsets[:-1], offsets[1:], strict=True):
-        yield json.dumps({"dialogue_id": dialogue_id, "turns": rows[start:end]}, ensure_ascii=False).encode() + b"\n"
+    columns = [table[name].to_pylist() for name in ("dialogue_id", _EXTRA, _TURN_EXTRAS)]
+    for dialogue_id, extra, extras, start, end in zip(*columns, offsets[:-1], offsets[1:], strict=True):
+        labelled = rows[start:end]
+        if extras is not None:
+            labelled = [_with(row, beside) for row, beside in zip(labelled, extras, strict=True)]
+        name = json.dumps(dialogue_id, ensure_ascii=False)
+        line = _with(f'{{"dialogue_id": {name}, "turns": [{", ".join(labelled)}]}}', extra)
+        yield line.encode() + b"\n"
+
+
+def _with(text: str, extra: str | None) -> str:
+    """Return a JSON object with the members of another one behind its own."""
+    return text if extra is None else f"{text[:-1]}, {extra[1:]}"
 
 
 def _short(values: pa.Array) -> list[float]:
@@ -141,34 +160,35 @@ def _short(values: pa.Array) -> list[float]:
 
 
 def source_config(folder: Path, config: str | None) -> str:
-    """Return the config of a folder of ours that is meant: the one named, or the first of CONFIGS that it has.
+    """Return the config of a folder of ours that is meant: the one named, or the first that it has with texts.
 
     Raises:
-        ValueError: it is not there.
+        ValueError: it is not there, or has no texts.
     """
-    there = configs_in(folder, CONFIGS)
+    there = configs_in(folder, [name for name in REGISTRY if name != LABELS_ONLY])
+    if configs_in(folder, [LABELS_ONLY]) and (config == LABELS_ONLY or not there):
+        raise ValueError(f"{folder} holds labels without texts: `edos hydrate` puts the texts back")
     if not there or (config is not None and config not in there):
         raise ValueError(
             f"{folder} has no {f'config {config!r}' if config else 'dialogues'}; it has "
-            f"{', '.join(there) or 'none of ' + ', '.join(CONFIGS)}"
+            f"{', '.join(there) or 'none of ' + ', '.join(REGISTRY)}"
         )
     return config or there[0]
 
 
-def read_config(folder: Path, config: str | None, shard_turns: int) -> Iterator[pa.Table]:
-    """Yield the dialogues of a config in tables of about `shard_turns` turns, with the columns of the config
-    "os" and `split`.
+def read_config(folder: Path, config: str, shard_turns: int) -> Iterator[pa.Table]:
+    """Yield the dialogues of a config of `edos curate` in tables of about `shard_turns` turns, with the columns of the
+    config "os" and `split`.
 
     Raises:
-        ValueError: the folder has no such config, or a file is none that this package writes.
+        ValueError: a file is none that this package writes.
     """
-    name = source_config(folder, config)
-    for split, paths in config_files(folder, name).items():
+    for split, paths in config_files(folder, config).items():
         for path in paths:
             try:
                 for table in read_pieces(path, arrow_schema("os").names):
                     yield from _cut(_unlabelled(table, split), shard_turns)
-            except (pa.ArrowInvalid, KeyError) as error:
+            except (pa.ArrowException, OSError, KeyError) as error:
                 raise ValueError(f"{path} is no file of a data set that `edos curate` wrote: {error}") from error
 
 

@@ -3,7 +3,7 @@
 import sys
 from importlib import util
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 RAW_RELEASES = {
     "edos_amt": "EdosAmt",
@@ -27,6 +27,7 @@ def load(
     revision: str | None = None,
     streaming: bool = False,
     cache_dir: str | None = None,
+    view: Literal["flat"] | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - what `datasets.load_dataset` returns depends on split and streaming
     """Load a data set.
@@ -37,6 +38,7 @@ def load(
     - `load("edos", "edos_initial")`, or `load("edos_initial", source="runs/edos")`: a folder that this package wrote,
       here "edos" and "runs/edos", whatever command it was.
     - `load("NAMESPACE/edos", "edos", revision="v1.0.0")`: the Hub.
+    - `load("edos", "edos_flat")`: the flat view of a config of a folder; `view="flat"` gives it of all else.
 
     Args:
         name: a raw release, a folder, a config of the folder `source`, or a name on the Hub.
@@ -46,6 +48,7 @@ def load(
         revision: of the Hub's data set: a tag such as "v1.0.0", a branch or a commit.
         streaming: give rows as they are read.
         cache_dir: of `datasets`.
+        view: "flat" gives a labelled turn a row, context, response and label, as `edos_dataset.flat` does.
         options: of "opensubtitles" alone: `language`, `limit` and `workers`.
 
     Returns:
@@ -55,6 +58,12 @@ def load(
         ValueError: nothing of that name can be had; the message says what can. Errors of the Hub are those of
             `datasets.load_dataset`.
     """
+    if view is not None:
+        if view != "flat":
+            raise ValueError(f'there is no view {view!r}: give "flat", or leave it out')
+        from edos_dataset.releases.flat import flat
+
+        return flat(load(name, config, split, source, revision, streaming, cache_dir, **options))
     if options and name != "opensubtitles":
         raise ValueError(f"{name!r} takes no option {next(iter(options))!r}: leave it out")
     if name in RAW_RELEASES and not (source is None and _is_ours(Path(name))):

@@ -98,12 +98,12 @@ def test_a_stopped_run_goes_on_and_ends_in_the_same_bytes(folder, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("old\n")
     with pytest.raises(Stopped):
-        label(folder / "in.jsonl", out, stage, **settings, progress=stop_after(3))
+        label(folder / "in.jsonl", out, stage, **settings, force=True, progress=stop_after(3))
     assert out.read_text() == "old\n"
     made = sorted((tmp_path / "out.jsonl.parts" / ".run" / "01-annotate").glob("*.parquet"))
     assert len(made) == 3
     made[1].write_bytes(b"damaged")
-    again = label(folder / "in.jsonl", out, stage, **settings)
+    again = label(folder / "in.jsonl", out, stage, **settings, force=True)
     assert again == {**whole, "reused": 2}
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "whole.jsonl"]
@@ -165,7 +165,7 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, commands, tmp_
         ('{"dialogue_id": "b", "turns": ["x", {"text": "y"}]}', "got {'text': 'y'} among them"),
         ('{"dialogue_id": "b", "turns": ["\\ud800"]}', "half a character"),
         ("[" * 100_000, "is no JSON"),
-        (b"\xff", "is no JSON"),
+        (b"\xff", "is no UTF-8"),
     ],
 )
 def test_bad_lines_are_named(line, message, folder, tmp_path):
@@ -185,6 +185,8 @@ def test_bad_lines_are_named(line, message, folder, tmp_path):
         (["empty.jsonl", "--out", "x"], "empty.jsonl holds no dialogues"),
         (["good.jsonl", "--out", "good.jsonl"], "good.jsonl is the source"),
         (["good.jsonl", "--out", "folder"], "folder is a folder"),
+        (["good.jsonl", "--out", "empty.jsonl"], "empty.jsonl is there already and would be lost"),
+        (["good.jsonl", "--out", "x", "--format", "xml"], "format 'xml' is none of jsonl, json"),
         (["good.jsonl", "--out", "missing/x"], "missing; make it first"),
         (["folder", "--out", "x"], "folder has no dialogues"),
         (["good.jsonl", "--out", "x", "--model", "nothing"], "model 'nothing' is neither one of"),

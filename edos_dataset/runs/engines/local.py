@@ -8,9 +8,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from types import TracebackType
 
 from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
+
+NO_GUARD = (
+    "the workers import the script that starts them, and it has no guard: put what it does below "
+    '`if __name__ == "__main__":`, or give workers=1'
+)
+_UNGUARDED = 77
+"""Exit code of a worker that found this out."""
 
 
 class LocalEngine:
@@ -25,6 +33,9 @@ class LocalEngine:
     def __init__(self, workers: int = 1) -> None:
         """Check the number; processes start with the first task."""
         self.workers = check_workers(workers)
+        if workers > 1 and getattr(multiprocessing.current_process(), "_inheriting", False):
+            # This is a worker that imports a script without a guard, which comes here again: its parent tells.
+            raise SystemExit(_UNGUARDED)
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -69,9 +80,11 @@ class LocalEngine:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, context, initializer=start_worker, initargs=(os.getpid(),))
         waiting: set[Future[R]] = set()
+        processes: Sequence[BaseProcess] = ()
         try:
             for task in tasks:
                 waiting.add(self._pool.submit(function, task))
+                processes = processes or list(self._pool._processes.values())
                 if len(waiting) >= 2 * self.workers:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
@@ -79,6 +92,8 @@ class LocalEngine:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
+            if any(process.exitcode == _UNGUARDED for process in processes):
+                raise WorkerDied(NO_GUARD) from error
             raise WorkerDied from error
 
 
