@@ -55,19 +55,6 @@ class LabelledDialogue(TypedDict):
 
 @overload
 def label(
-    dialogues: D,
-    model: str = "dialogue",
-    *,
-    top: int = 3,
-    device: str | None = None,
-    batch_tokens: int | None = None,
-    column: str | None = None,
-    config: str | None = None,
-    split: str | None = None,
-    revision: str | None = None,
-) -> D: ...
-@overload
-def label(
     dialogues: "str | Path | pd.DataFrame | Sequence[Sequence[str]] | Sequence[Mapping[str, Any]]",
     model: str = "dialogue",
     *,
@@ -79,6 +66,19 @@ def label(
     split: str | None = None,
     revision: str | None = None,
 ) -> list[LabelledDialogue]: ...
+@overload
+def label(
+    dialogues: D,
+    model: str = "dialogue",
+    *,
+    top: int = 3,
+    device: str | None = None,
+    batch_tokens: int | None = None,
+    column: str | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+) -> D: ...
 def label(
     dialogues: Any,
     model: str = "dialogue",
@@ -145,7 +145,7 @@ def _records(dialogues: Any) -> Iterator[Record]:  # noqa: ANN401
         yield Record(place, number, list(dialogue) if isinstance(dialogue, tuple) else dialogue, True)
 
 
-def _labelled(dialogues: Iterator[Dialogue], stage: AnnotateDialogues) -> Iterator[LabelledDialogue]:
+def _labelled(dialogues: Iterator[Dialogue], stage: AnnotateDialogues) -> Iterator[Any]:
     for table in tables_of(dialogues, shard_turns_of(stage)):
         yield from map(json.loads, lines_of(stage(table)))
 

@@ -8,7 +8,7 @@ from edos_dataset.releases.given.dialogue import LARGEST, Place, shown
 from edos_dataset.releases.given.records import WANTED, Record
 from edos_dataset.releases.given.streams import as_text, lines
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -92,6 +92,7 @@ class _Text:
 
     def value(self, where: str) -> Any:  # noqa: ANN401 - any JSON
         """Return the value that begins here; more is read, twice as much each time, until it is whole."""
+        self.ahead()
         while True:
             try:
                 value, self._at = _DECODER.raw_decode(self._text, self._at)

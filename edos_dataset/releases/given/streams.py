@@ -85,10 +85,7 @@ def as_text(file: BinaryIO, name: str) -> Iterator[io.TextIOWrapper]:
     Raises:
         ValueError: on reading, it is none.
     """
-    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
-        yield text
+        yield io.TextIOWrapper(file, "utf-8-sig", newline="")
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is no UTF-8 ({error}): save it as UTF-8") from error
-    finally:
-        text.detach()
