@@ -25,7 +25,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.stages import AnnotateDialogues
-from edos_dataset.releases.dialogues import read_lines
+from edos_dataset.releases import dialogues as given
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.shards import write_text
 
@@ -53,8 +52,7 @@ def read_dialogues(path: Path) -> list[list[str]]:
     if path.suffix == ".csv":
         dialogues = read_answers(path).dialogues
     else:
-        rows = chain.from_iterable(table["turns"].to_pylist() for table in read_lines(path, 10_000))
-        dialogues = [[turn["text"] for turn in turns if turn["text"].strip()] for turns in rows]
+        dialogues = [dialogue.texts for dialogue in given.read_dialogues(path)]
     return [turns for turns in dialogues if turns]
 
 

@@ -17,7 +17,7 @@ from edos_dataset.labels import LABELS
 from edos_dataset.releases.dialogues import lines_of, read_dialogues, tables_of
 from edos_dataset.releases.given.dialogue import Dialogue, Place, shown, unique
 from edos_dataset.releases.given.records import Record, dialogues_of
-from edos_dataset.releases.given.sources import Selection, rows_of
+from edos_dataset.releases.given.sources import Selection, rows_of, splits_of
 from edos_dataset.releases.given.tables import typed_rows
 from edos_dataset.releases.load import load
 from edos_dataset.schema import list_of
@@ -123,7 +123,7 @@ def label(
         meant = Selection(config, split, revision, column)
         return list(_labelled(read_dialogues(dialogues, meant), stage))
     if isinstance(dialogues, dict):
-        parts = dialogues if split is None else {split: dialogues[split]}
+        parts = splits_of(dialogues, "the dictionary", split)
         return type(dialogues)({name: _labelled_dataset(part, stage, column) for name, part in parts.items()})
     if hasattr(dialogues, "with_format"):
         return _labelled_dataset(dialogues, stage, column)

@@ -181,10 +181,19 @@ def rows_of(dataset: "Dataset | DatasetDict", name: str, split: str | None = Non
     Raises:
         ValueError: it has no such split.
     """
-    parts = dict(dataset) if isinstance(dataset, dict) else {str(dataset.split or "") or None: dataset}
-    if split is not None:
-        if split not in parts:
-            raise ValueError(f"{name} has no split {split!r}, but {', '.join(map(str, parts))}: name one of them")
-        parts = {split: parts[split]}
-    for part, rows in parts.items():
+    for part, rows in splits_of(dataset, name, split).items():
         yield from dataset_rows(rows, name, part)
+
+
+def splits_of(dataset: "Dataset | DatasetDict", name: str, split: str | None) -> "dict[str | None, Dataset]":
+    """Return the splits of a data set that are meant, by name, None where it has none.
+
+    Raises:
+        ValueError: it has no such split.
+    """
+    parts = dict(dataset) if isinstance(dataset, dict) else {str(dataset.split or "") or None: dataset}
+    if split is None:
+        return parts
+    if split not in parts:
+        raise ValueError(f"{name} has no split {split!r}, but {', '.join(map(str, parts))}: name one of them")
+    return {split: parts[split]}

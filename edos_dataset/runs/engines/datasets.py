@@ -82,7 +82,10 @@ class DatasetsEngine:
         except RuntimeError as error:
             if "abruptly died" not in str(error):
                 raise
-            raise WorkerDied from error
+            raise WorkerDied(
+                "a worker process ended before its time: for the reason above, or it was killed, perhaps for want of "
+                "memory: try fewer --workers; the same command goes on"
+            ) from error
         yield from (pickle.loads(row["result"]) for row in results)
 
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,9 +34,8 @@ class LocalEngine:
     def __init__(self, workers: int = 1) -> None:
         """Check the number; processes start with the first task."""
         self.workers = check_workers(workers)
-        if workers > 1 and getattr(multiprocessing.current_process(), "_inheriting", False):
-            # This is a worker that imports a script without a guard, which comes here again: its parent tells.
-            raise SystemExit(_UNGUARDED)
+        if workers > 1:
+            _leave_if_imported()
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -80,11 +80,11 @@ class LocalEngine:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, context, initializer=start_worker, initargs=(os.getpid(),))
         waiting: set[Future[R]] = set()
-        processes: Sequence[BaseProcess] = ()
+        processes: dict[int, BaseProcess] = {}
         try:
             for task in tasks:
                 waiting.add(self._pool.submit(function, task))
-                processes = processes or list(self._pool._processes.values())
+                processes |= self._pool._processes  # a process is started with a task, while there are too few
                 if len(waiting) >= 2 * self.workers:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
@@ -92,9 +92,20 @@ class LocalEngine:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
-            if any(process.exitcode == _UNGUARDED for process in processes):
+            self._pool.shutdown()  # until the workers have ended, so that each tells how
+            if any(process.exitcode == _UNGUARDED for process in processes.values()):
                 raise WorkerDied(NO_GUARD) from error
             raise WorkerDied from error
+
+
+def _leave_if_imported() -> None:
+    """End this process where it is a worker that imports a script without a guard, which has come here again."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(_UNGUARDED)  # the parent tells
+    # the fork of multiprocessing by which `datasets` starts its workers, and does not tell how they end
+    other = sys.modules.get("multiprocess")
+    if other is not None and getattr(other.current_process(), "_inheriting", False):
+        raise SystemExit(NO_GUARD)
 
 
 def start_worker(parent: int) -> None:
