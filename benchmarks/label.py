@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 

@@ -7,16 +7,17 @@ from edos_dataset.releases.load import load
 from edos_dataset.version import __version__
 
 if TYPE_CHECKING:
-    from edos_dataset.commands.library import curate, label
+    from edos_dataset.commands.curated import curate
+    from edos_dataset.commands.labelled import label
     from edos_dataset.commands.map_pipeline import map_pipeline
     from edos_dataset.releases.flat import flat
 
 __all__ = ["__version__", "curate", "flat", "label", "load", "map_pipeline"]
 
 _WHERE = {
-    "curate": "edos_dataset.commands.library",
+    "curate": "edos_dataset.commands.curated",
     "flat": "edos_dataset.releases.flat",
-    "label": "edos_dataset.commands.library",
+    "label": "edos_dataset.commands.labelled",
     "map_pipeline": "edos_dataset.commands.map_pipeline",
 }
 

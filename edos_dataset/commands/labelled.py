@@ -1,15 +1,12 @@
-"""`edos_dataset.label` and `edos_dataset.curate`: what the commands do, as calls of a notebook or a script."""
+"""`edos_dataset.label`: labels for dialogues in memory, or in whatever form, as a call of a notebook or a script."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, overload
 
 import pyarrow as pa
 
-from edos_dataset.commands.curate import curate as run_curate
-from edos_dataset.commands.curate import pipeline_of
 from edos_dataset.commands.label import shard_turns_of
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.stages import AnnotateDialogues
@@ -19,9 +16,7 @@ from edos_dataset.releases.given.dialogue import Dialogue, Place, shown, unique
 from edos_dataset.releases.given.records import Record, dialogues_of
 from edos_dataset.releases.given.sources import Selection, rows_of, splits_of
 from edos_dataset.releases.given.tables import typed_rows
-from edos_dataset.releases.load import load
 from edos_dataset.schema import list_of
-from edos_dataset.sources.inventory import find_films
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,89 +171,3 @@ def _labelled_dataset(dataset: Any, stage: AnnotateDialogues, column: str | None
     if not beside:
         return ours
     return datasets.concatenate_datasets([ours, dataset.select_columns(beside)], axis=1)
-
-
-@dataclass(frozen=True)
-class Curated:
-    """A data set that `curate` wrote.
-
-    Attributes:
-        folder: where it lies.
-        manifest: what the run did, as in `manifest.json`: stages with their counts, configs, quarantined files.
-    """
-
-    folder: Path
-    manifest: Mapping[str, Any]
-
-    def load(self, config: str | None = None, split: str | None = None, **options: Any) -> Any:  # noqa: ANN401
-        """Load it, as `edos_dataset.load` does: by default all splits of its first config."""
-        return load(str(self.folder), config, split, **options)
-
-
-def curate(
-    sources: str | Path | Sequence[str | Path],
-    out: str | Path,
-    *,
-    language: str = "en",
-    recipe: str | Path | None = None,
-    settings: Sequence[str] = (),
-    labels: bool = True,
-    weak_model: str | None = None,
-    model: str | None = None,
-    top: int | None = None,
-    by: str | None = None,
-    limit: int | None = None,
-    rejects: bool = False,
-    workers: int = 1,
-) -> Curated:
-    """Make a data set out of subtitles, as `edos curate` does.
-
-        edos_dataset.curate("films", "edos", workers=2).load()
-
-    With more than one worker a script needs its `if __name__ == "__main__":`, as the workers import it.
-
-    Args:
-        sources: files, folders and zip archives of subtitles.
-        out: folder to write; one of an earlier run is brought up to date.
-        language: of the subtitles; files of another one are left out.
-        recipe: YAML list of stages; by default the built-in one.
-        settings: changes of its parameters, such as "dialogues.gap=4.0".
-        labels: whether turns are labelled; without, only the config "os" is made.
-        weak_model: what labels single turns; by default that of the recipe.
-        model: what labels turns with their history; likewise.
-        top: dialogues to select for the labelled configs.
-        by: select by "emotionality" or "confidence".
-        limit: films at most.
-        rejects: keep all that is dropped, with its reason, in the run's folder.
-        workers: processes; their number changes no byte.
-
-    Returns:
-        The folder and its manifest; `.load()` gives its `DatasetDict`.
-
-    Raises:
-        ValueError: a source or a parameter is wrong, or `out` holds something else.
-        OSError: a file could not be written; the same call goes on where it stopped.
-        WorkerDied: a worker was killed, or a script has no guard; likewise.
-    """
-    given = [sources] if isinstance(sources, str | Path) else sources
-    pipeline = pipeline_of(
-        None if recipe is None else Path(recipe),
-        labels=labels,
-        weak_model=weak_model,
-        model=model,
-        top=top,
-        by=by,
-        language=language,
-        settings=settings,
-    )
-    manifest = run_curate(
-        find_films([Path(source) for source in given], language),
-        Path(out),
-        pipeline,
-        workers=workers,
-        limit=limit,
-        language=language,
-        keep_rejects=rejects,
-    )
-    assert manifest is not None, "the local engine leads"
-    return Curated(Path(out), manifest)

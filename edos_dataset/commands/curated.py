@@ -1,0 +1,97 @@
+"""`edos_dataset.curate`: a data set out of subtitles, as a call of a notebook or a script."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edos_dataset.commands.curate import curate as run_curate
+from edos_dataset.commands.curate import pipeline_of
+from edos_dataset.releases.load import load
+from edos_dataset.sources.inventory import find_films
+
+
+@dataclass(frozen=True)
+class Curated:
+    """A data set that `curate` wrote.
+
+    Attributes:
+        folder: where it lies.
+        manifest: what the run did, as in `manifest.json`: stages with their counts, configs, quarantined files.
+    """
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    def load(self, config: str | None = None, split: str | None = None, **options: Any) -> Any:  # noqa: ANN401
+        """Load it, as `edos_dataset.load` does: by default all splits of its first config."""
+        return load(str(self.folder), config, split, **options)
+
+
+def curate(
+    sources: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    language: str = "en",
+    recipe: str | Path | None = None,
+    settings: Sequence[str] = (),
+    labels: bool = True,
+    weak_model: str | None = None,
+    model: str | None = None,
+    top: int | None = None,
+    by: str | None = None,
+    limit: int | None = None,
+    rejects: bool = False,
+    workers: int = 1,
+) -> Curated:
+    """Make a data set out of subtitles, as `edos curate` does.
+
+        edos_dataset.curate("films", "edos", workers=2).load()
+
+    With more than one worker a script needs its `if __name__ == "__main__":`, as the workers import it.
+
+    Args:
+        sources: files, folders and zip archives of subtitles.
+        out: folder to write; one of an earlier run is brought up to date.
+        language: of the subtitles; files of another one are left out.
+        recipe: YAML list of stages; by default the built-in one.
+        settings: changes of its parameters, such as "dialogues.gap=4.0".
+        labels: whether turns are labelled; without, only the config "os" is made.
+        weak_model: what labels single turns; by default that of the recipe.
+        model: what labels turns with their history; likewise.
+        top: dialogues to select for the labelled configs.
+        by: select by "emotionality" or "confidence".
+        limit: films at most.
+        rejects: keep all that is dropped, with its reason, in the run's folder.
+        workers: processes; their number changes no byte.
+
+    Returns:
+        The folder and its manifest; `.load()` gives its `DatasetDict`.
+
+    Raises:
+        ValueError: a source or a parameter is wrong, or `out` holds something else.
+        OSError: a file could not be written; the same call goes on where it stopped.
+        WorkerDied: a worker was killed, or a script has no guard; likewise.
+    """
+    given = [sources] if isinstance(sources, str | Path) else sources
+    pipeline = pipeline_of(
+        None if recipe is None else Path(recipe),
+        labels=labels,
+        weak_model=weak_model,
+        model=model,
+        top=top,
+        by=by,
+        language=language,
+        settings=settings,
+    )
+    manifest = run_curate(
+        find_films([Path(source) for source in given], language),
+        Path(out),
+        pipeline,
+        workers=workers,
+        limit=limit,
+        language=language,
+        keep_rejects=rejects,
+    )
+    assert manifest is not None, "the local engine leads"
+    return Curated(Path(out), manifest)
