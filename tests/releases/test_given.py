@@ -266,6 +266,7 @@ BAD = {
     "trailing.json": ('[{"turns": ["x"]},]', "record 2: expected"),
     "behind.json": ('[{"turns": ["x"]}] x', "goes on behind its list, with 'x'"),
     "texts.json": ('["x", "y"]', "record 1: expected", "got 'x'"),
+    "names.parquet": (as_parquet([{"text": "x"}]).replace(b"text", b"te\xffx"), "is no whole Parquet file"),
     "garbage.parquet": (b"PAR1 no", "garbage.parquet is no whole Parquet file"),
     "cut.parquet": (as_parquet(json_lines())[:-9], "is no whole Parquet file"),
     "types.parquet": (as_parquet([{"turns": [1, 2]}]), "row 1: turns must be a list of texts"),

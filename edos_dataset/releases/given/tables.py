@@ -84,7 +84,7 @@ def parquet_rows(file: BinaryIO, name: str) -> Iterator[Record]:
             named = namer(features_of(table.schema_arrow))
             tables = (pa.Table.from_batches([batch]) for batch in table.iter_batches(_ROWS))
             yield from typed_rows(tables, Place(f"{name}, row", "row"), named)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{name} is no whole Parquet file ({error}): get it again") from error
 
 
