@@ -117,4 +117,4 @@ def bad_share(manifest: Mapping[str, Any]) -> float:
     if any(note["reason"] in (UNREADABLE_FOLDER, UNREADABLE_ZIP) for note in quarantined):
         return 1.0
     found = manifest["input"]
-    return len(quarantined) / max(found["files"] + found.get("unopened", 0), 1)
+    return len(quarantined) / max(int(found["files"]) + int(found.get("unopened", 0)), 1)

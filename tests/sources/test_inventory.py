@@ -237,6 +237,14 @@ def test_errors_say_what_to_do(tmp_path: Path, build: Callable[[Path], list[Path
         assert word in str(caught.value)
 
 
+def test_sources_of_equal_paths_inside(tmp_path: Path) -> None:
+    """They are told apart by their names, so that one source more renames nothing."""
+    first, second = make(tmp_path / "aa", "01.srt", "x/01.srt"), make(tmp_path / "bb", "01.srt")
+    alone = files(find_films([first], "en"))
+    assert alone == {"aa/01": ["aa/01.srt"], "aa/x/01": ["aa/x/01.srt"]}
+    assert files(find_films([second, first], "en")) == {**alone, "bb/01": ["bb/01.srt"]}
+
+
 def test_sentences_are_estimated_by_size_and_kind(tmp_path: Path) -> None:
     make(tmp_path / "s", "small.srt")
     (tmp_path / "s/a.xml").write_bytes(b"x" * 300_000)
