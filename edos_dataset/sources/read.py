@@ -126,7 +126,7 @@ class ReadFilms(Stage):
             parsed = row.parsed = formats()[file["kind"]].reader(data, row.language)
             longest = max(map(len, parsed.texts))
             _to_table([row])  # what a reader may give that no table can hold, such as half a character
-        except ReadError:
+        except (ReadError, MemoryError):  # what the machine lacks says nothing of the file
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
             raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
