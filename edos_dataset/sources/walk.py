@@ -191,8 +191,10 @@ class _Walk(Found):
             return
         last = {info.filename: info for info in members}
         overlapping = set(_overlapping(members))
-        for info in members:
+        for number, info in enumerate(members, 1):
             inside = f"{path}/{spell_out(info.filename)}"
+            if last[info.filename] is not info:
+                inside += f" (entry {number})"
             if info.filename.endswith("/") and not info.file_size:
                 continue
             if unwanted := _unwanted(info, last[info.filename]):

@@ -142,7 +142,10 @@ ZIPS: dict[str, tuple[bytes | bytearray | Callable[[], bytes | bytearray], dict[
         edited(pack([("é.srt", SRT)]), "é".encode(), 0, b"\xe9\xe9", nth=1),
         {"s/z.zip": ["unreadable_zip"]},
     ),
-    "one name three times": (duplicates, {"a.srt": ["replaced", "replaced", None]}),
+    "one name three times": (
+        duplicates,
+        {"a.srt (entry 1)": ["replaced"], "a.srt (entry 2)": ["replaced"], "a.srt": [None]},
+    ),
     "names that lead out": (
         pack(
             [
