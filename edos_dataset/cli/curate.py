@@ -75,7 +75,7 @@ def curate(
     processes = workers or default_workers()
     if dry_run:
         guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
-        emit(vars(guess), as_json, estimate_lines(guess, inventory.skipped))
+        emit(vars(guess), as_json, estimate_lines(guess, inventory))
         return
     with progress_bars() as progress:
         manifest = curating.curate(

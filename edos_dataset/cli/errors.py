@@ -93,5 +93,6 @@ def check_bad(share: float, most: float) -> None:
     if share > most:
         raise Ended(
             TOO_MANY,
-            f"[bold red]{share:.0%} of the files could not be read[/bold red] (more than {most:.0%}, --max-bad)",
+            f"[bold red]{share:.0%} of the files could not be read[/bold red] (more than {most:.0%}, --max-bad; a "
+            "folder or archive that cannot be opened counts as all of them)",
         )

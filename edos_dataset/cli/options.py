@@ -52,7 +52,15 @@ Engine = Annotated[
         show_default="local, or accelerate where it launched this",
     ),
 ]
-MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
+MaxBad = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Share of unreadable files above which the exit code is 3. A folder or zip that cannot be opened holds "
+        "nobody knows how many and counts as all: only 1 lets it pass.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 

@@ -13,6 +13,7 @@ from edos_dataset.cli.console import load_call
 from edos_dataset.commands.estimate import Estimate
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.schema import CONFIGS
+from edos_dataset.sources.inventory import Inventory
 
 
 def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()) -> Iterator[RenderableType]:
@@ -83,8 +84,8 @@ def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iter
         yield f"  and {len(notes) - most} more, in manifest.json"
 
 
-def estimate_lines(estimate: Estimate, skipped: Sequence[tuple[str, str]], most: int = 10) -> Iterator[str]:
-    """Yield what a dry run found out, and what is not going to be read, `most` things at the most."""
+def estimate_lines(estimate: Estimate, inventory: Inventory, most: int = 10) -> Iterator[str]:
+    """Yield what a dry run found out, what cannot be opened, and what is not going to be read, `most` of the latter."""
     yield f"{estimate.films:,} films in {estimate.files:,} files, {decimal(estimate.bytes)}"
     yield (
         f"about {estimate.sentences:,} sentences, {estimate.dialogues:,} dialogues and {estimate.turns:,} turns, "
@@ -92,10 +93,11 @@ def estimate_lines(estimate: Estimate, skipped: Sequence[tuple[str, str]], most:
     )
     minutes, seconds = divmod(round(estimate.seconds), 60)
     yield f"about {minutes} min {seconds} s and {decimal(estimate.disk)} of disk"
-    for path, reason in skipped[:most]:
+    yield from quarantine_lines({"quarantined": inventory.quarantined}, None)
+    for path, reason in inventory.skipped[:most]:
         yield escape(f"  not read: {path} ({reason})")
-    if len(skipped) > most:
-        yield f"  and {len(skipped) - most} more"
+    if len(inventory.skipped) > most:
+        yield f"  and {len(inventory.skipped) - most} more"
 
 
 def load_line(out: Path, manifest: Mapping[str, Any]) -> str:

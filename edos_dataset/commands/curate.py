@@ -171,9 +171,9 @@ def curate(
         return Manifest(
             recipe=recipe,
             fingerprint=fingerprint,
-            input={**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
+            input=inventory.facts() | inputs,
             stages=[stage_entry(count) for count in run.counts],
-            quarantined=run.notes,
+            quarantined=[*inventory.quarantined, *run.notes],
             configs={written.config: summary(written) for written in configs},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,

@@ -108,9 +108,9 @@ def hydrate(
         return Manifest(
             recipe=dump_recipe([*stages, Output(facts["config"])]),
             labels=facts,
-            input={**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
+            input=inventory.facts() | inputs,
             stages=[stage_entry(count) for count in run.counts],
-            quarantined=quarantined,
+            quarantined=[*inventory.quarantined, *quarantined],
             configs={written.config: summary(written) for written in configs},
             missing=_write_missing(out / MISSING, missing, sum(facts["dialogues"].values())),
             identical={

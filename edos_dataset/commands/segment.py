@@ -1,6 +1,7 @@
 """Subtitles to turns without the rest of the pipeline: one line of JSON a sentence, as `edos segment` writes it."""
 
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -60,7 +61,7 @@ def segment(
         progress: called after each shard.
 
     Returns:
-        `input`: number of `films` and `files`, and what was `skipped`; `documents`, `sentences` and `turns`: how many
+        `input`, as in a manifest; `documents`, `sentences` and `turns`: how many
         were written; `quarantined`: path, reason and message of each file that could not be read. None in the processes
         of a launcher but the first.
 
@@ -91,16 +92,15 @@ def segment(
             written = _write_lines(out, shards)
         if out is not None:
             shutil.rmtree(place)
-    read = {"films": films.num_rows, "files": inventory.files, "skipped": [list(entry) for entry in inventory.skipped]}
-    return {"input": read, **written, "quarantined": run.notes}
+    return {"input": inventory.facts(), **written, "quarantined": [*inventory.quarantined, *run.notes]}
 
 
 def _check_out(out: Path, inventory: Inventory) -> None:
     """Refuse a file that cannot be written, or that would be lost."""
     target = check_out_file(out, ", or - for standard output")
     files, _ = unnest(inventory.films, "files")
-    locations = files.field("location").to_pylist()
-    if any(target == Path(location).resolve() for location in locations if Path(location).name == target.name):
+    locations = (Path(os.fsdecode(location)) for location in files.field("location").to_pylist())
+    if any(target == location.resolve() for location in locations if location.name == target.name):
         raise FolderError(f"{out} is one of the sources and would be lost: give another --out")
 
 

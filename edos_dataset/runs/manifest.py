@@ -14,6 +14,9 @@ from edos_dataset.version import __version__
 
 NAME = "manifest.json"
 
+UNREADABLE_FOLDER, UNREADABLE_ZIP = "unreadable_folder", "unreadable_zip"
+"""Reasons of what could not be opened and holds nobody knows how many files."""
+
 _NAMED = ("pyarrow", "datasets", "lxml", "pysubs2", "torch", "sentence-transformers")
 
 
@@ -39,9 +42,10 @@ class Manifest:
         fingerprint: hash of all that decided the rows, but the input.
         versions: of this package and of others.
         labels: manifest of the labels that were hydrated.
-        input: what was read: numbers of `films` and `files`, and what was `skipped`.
+        input: what was read: numbers of `films`, of `files`, and of what was `unopened`, which is none of these; and
+            what was `skipped`, as it is not wanted.
         stages: what each stage did, a `stage_entry` each.
-        quarantined: path, reason and message of each file that could not be read.
+        quarantined: path, reason and message of all that could not be opened or read.
         configs: config → its counts.
         missing: of the labels, what was not found.
         identical: file → whether it is the one that the labels are from.
@@ -106,6 +110,11 @@ def stage_entry(count: StageCount) -> dict[str, Any]:
 
 
 def bad_share(manifest: Mapping[str, Any]) -> float:
-    """Return the share of the files that had to be quarantined, 0 to 1."""
-    quarantined: Sequence[Any] = manifest["quarantined"]
-    return float(len(quarantined) / max(manifest["input"]["files"], 1))
+    """Return the share of the files that had to be quarantined, 0 to 1; 1 where a folder or an archive could not be
+    opened, as nobody knows how many files are in it.
+    """
+    quarantined: Sequence[Mapping[str, Any]] = manifest["quarantined"]
+    if any(note["reason"] in (UNREADABLE_FOLDER, UNREADABLE_ZIP) for note in quarantined):
+        return 1.0
+    found = manifest["input"]
+    return len(quarantined) / max(int(found["files"]) + int(found.get("unopened", 0)), 1)

@@ -9,16 +9,19 @@ import pyarrow as pa
 FILE = pa.struct(
     {
         "document_id": pa.string(),  # stable name of the file: YEAR/IMDB/FILE for OPUS, the relative path otherwise
-        # relative to the folder that holds the source, "/" between parts, the same on every machine
+        # relative to the folder that holds the source, "/" between parts, the same on every machine: what is no
+        # printable text in it is spelt out (`sources.paths`)
         "path": pa.string(),
-        "location": pa.string(),  # where this machine finds it; never leaves the run folder
+        # where this machine finds it, as its bytes, which may be no text; never leaves the run folder
+        "location": pa.binary(),
         "member": pa.string(),  # name inside the zip at `location`, or null
         "kind": pa.string(),  # "opus" or "subtitle"
         "year": pa.int32(),  # from the path, or null
         "imdb_id": pa.string(),  # from the path, or null
         "language": pa.string(),  # from the path, or null
         "size": pa.int64(),  # bytes as stored
-        # changes with the content: when the file was last written, or the checksum of a zip's member
+        # changes with the content: when the file was last written and changed in any way (what it may be read by, and
+        # the time of writing itself), or the checksum of a zip's member
         "stamp": pa.string(),
     }
 )

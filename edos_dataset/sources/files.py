@@ -2,21 +2,22 @@
 
 import gzip
 import os
-import struct
+import stat
 import zipfile
-import zlib
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import IO
 
+from edos_dataset.sources.members import unpack_member
 from edos_dataset.sources.parsed import ReadError
 
 _GZIP = b"\x1f\x8b"
 _AGAIN = "download or copy it again"
+_AFRESH = "it was changed after the inventory: give the same command again"
 
 
-def read_bytes(location: Path, member: str | None, max_bytes: int) -> bytes:
+def read_bytes(location: Path, member: str | None, max_bytes: int, size: int | None = None) -> bytes:
     """Return the unpacked content of a file.
 
     At most `max_bytes` are ever unpacked, so a small file that would grow to gigabytes costs no more than any other.
@@ -25,39 +26,71 @@ def read_bytes(location: Path, member: str | None, max_bytes: int) -> bytes:
         location: the file, or the zip archive that holds it.
         member: its name in the archive, or null.
         max_bytes: largest unpacked size.
+        size: bytes as stored, by the inventory; another size now is refused.
 
     Raises:
-        ReadError: with the reason unreadable, corrupt_member, truncated, too_large or empty_file.
+        ReadError: with the reason unreadable, not_a_file, changed, corrupt_member, truncated, too_large or empty_file.
     """
     try:
-        with _open(location, member) as stream:
-            data = _read(stream, max_bytes)
+        data = (
+            _read_file(location, max_bytes, size) if member is None else _read_member(location, member, max_bytes, size)
+        )
         if data[:2] == _GZIP:
             with gzip.GzipFile(fileobj=BytesIO(data)) as unpacked:
-                data = _read(unpacked, max_bytes)
+                data = _at_most(max_bytes, unpacked.read(max_bytes + 1))
+    except (ReadError, MemoryError):
+        raise
     except EOFError as error:
-        raise ReadError("truncated", f"the gzip stream ends early; {_AGAIN}") from error
-    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, struct.error) as error:
+        raise ReadError("truncated", f"the packed data end early; {_AGAIN}") from error
+    except gzip.BadGzipFile as error:
         raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
-    except KeyError as error:
-        raise ReadError(
-            "corrupt_member", f"the archive has no member {member!r} any more: it was changed after the inventory"
-        ) from error
     except (NotImplementedError, RuntimeError) as error:  # zipfile: an unknown compression, or a password
         raise ReadError("unreadable", f"{error}; pack the archive anew without a password, with deflate") from error
     except OSError as error:
-        raise ReadError("unreadable", f"{error.strerror or error}") from error
+        if error.errno is None:  # bzip2's word for damaged data
+            raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
+        raise ReadError("unreadable", f"{error.strerror}") from error
+    except Exception as error:  # what the other libraries say of damaged data is too various to list
+        raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
     if not data.strip():
         raise ReadError("empty_file", f"no content but {len(data):,} blanks" if data else "0 bytes")
     return data
 
 
-def _open(location: Path, member: str | None) -> IO[bytes]:
-    if member is None:
-        return open(location, "rb")
+def open_file(location: str | Path) -> IO[bytes]:
+    """Open a plain file for reading, without ever waiting for somebody to write into a pipe.
+
+    Raises:
+        ReadError: with the reason not_a_file: there is another thing of that name by now.
+        OSError: it cannot be opened.
+    """
+    stream = open(  # noqa: SIM115 - the caller closes it
+        location, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    )
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise ReadError("not_a_file", "a device, socket or pipe")
+    return stream
+
+
+def _read_file(location: Path, max_bytes: int, size: int | None) -> bytes:
+    with open_file(location) as stream:
+        _check_size(size, os.fstat(stream.fileno()).st_size)
+        return _at_most(max_bytes, stream.read(max_bytes + 1))
+
+
+def _read_member(location: Path, member: str, max_bytes: int, size: int | None) -> bytes:
     status = os.stat(location)
     # The process is part of the key since a file position shared with a parent process would move under both.
-    return _archive(location, status.st_mtime_ns, status.st_size, os.getpid()).open(member)
+    archive = _archive(location, status.st_mtime_ns, status.st_size, os.getpid())
+    try:
+        info = archive.getinfo(member)
+    except KeyError as error:
+        raise ReadError("changed", f"the archive has no member {member!r} any more; {_AFRESH}") from error
+    _check_size(size, info.compress_size)
+    if info.file_size > max_bytes:
+        raise _too_large(max_bytes)
+    return unpack_member(archive, info)
 
 
 @lru_cache(maxsize=4)
@@ -65,11 +98,19 @@ def _archive(location: Path, modified: int, size: int, process: int) -> zipfile.
     """Keep an archive open: reading the directory of the OPUS archive takes seconds, and a shard reads a hundred of its
     members.
     """
-    return zipfile.ZipFile(location)
+    return zipfile.ZipFile(open_file(location))
 
 
-def _read(stream: IO[bytes] | gzip.GzipFile, max_bytes: int) -> bytes:
-    data = stream.read(max_bytes + 1)
+def _check_size(expected: int | None, found: int) -> None:
+    if expected is not None and found != expected:
+        raise ReadError("changed", f"{found:,} bytes instead of {expected:,}; {_AFRESH}")
+
+
+def _at_most(max_bytes: int, data: bytes) -> bytes:
     if len(data) > max_bytes:
-        raise ReadError("too_large", f"more than {max_bytes:,} bytes unpacked; raise max_bytes if this is a subtitle")
+        raise _too_large(max_bytes)
     return data
+
+
+def _too_large(max_bytes: int) -> ReadError:
+    return ReadError("too_large", f"more than {max_bytes:,} bytes unpacked; raise read.max_bytes if this is a subtitle")

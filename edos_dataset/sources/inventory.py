@@ -1,11 +1,10 @@
 """What there is to read: the files below the sources, grouped by film, before any of them is opened."""
 
 import os
-import stat
-import zipfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +12,10 @@ import pyarrow as pa
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.schema.tables import FILE, FILMS
 from edos_dataset.sources.formats import formats, formats_by_suffix
-from edos_dataset.sources.names import Named, name_file, split_suffix
+from edos_dataset.sources.names import Named, name_file
+from edos_dataset.sources.paths import spell_out_path
+from edos_dataset.sources.walk import Entry, SourceError, walk
 from edos_dataset.text import same_language
-
-
-class SourceError(ValueError):
-    """The sources as given cannot be read; the message says which, why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -27,48 +24,68 @@ class Inventory:
 
     Attributes:
         films: table of FILMS sorted by film, the files of a film sorted by document id.
-        skipped: path and reason of everything that was found but is not going to be read, sorted.
+        skipped: path and reason of everything that was found but is not wanted, sorted.
+        quarantined: path, reason and message of what should be read and cannot: a folder that may not be listed, an
+            archive that is cut off, a member of one with a name that leads out of it; in the form of the notes of a
+            run, sorted.
         files: number of files in `films`.
         bytes: their size as stored.
     """
 
     films: pa.Table
     skipped: list[tuple[str, str]]
+    quarantined: list[dict[str, Any]]
     files: int
     bytes: int
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a manifest says of the input: the numbers of `films`, of `files`, and of what could not be
+        opened, which is none of these; and what was `skipped`.
+        """
+        skipped = [list(entry) for entry in self.skipped]
+        return {
+            "films": self.films.num_rows,
+            "files": self.files,
+            "unopened": len(self.quarantined),
+            "skipped": skipped,
+        }
 
 
 def find_films(sources: Sequence[Path], language: str) -> Inventory:
     """Find all subtitle files in files, folders and zip archives; neither the order of the sources nor that of a
     listing matters.
 
+    A source is what is given, with its own name and all that is in it; what it lies in says nothing of its files, but
+    that an OPUS file has its id from the folders YEAR/IMDB, wherever in that tree a source begins. Of several files of
+    one such id the first by path counts.
+
     Args:
         sources: files, folders (with all folders below, also behind symbolic links) and zip archives.
         language: code of the language wanted ("en"); files whose path names another one are skipped.
 
     Raises:
-        SourceError: a source does not exist, two files have the same document id, or nothing was found.
+        SourceError: a source does not exist, two sources of one name hold files of one path, or nothing was found.
     """
     if not sources:
         raise SourceError("no source given: name at least one file, folder or zip archive of subtitles")
-    walk = _Walk()
-    walk.run(sources)
-    by_id: dict[str, tuple[Named, _Entry]] = {}
-    for entry in walk.entries:
+    found = walk(sources)
+    by_id: dict[str, tuple[Named, Entry]] = {}
+    for entry in sorted(found.entries, key=lambda entry: (entry.path, entry.location)):
         named = name_file(entry.path, entry.full_path)
         if named.language is not None and not same_language(named.language, language):
-            walk.skipped.append(
-                (entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}")
-            )
-            continue
-        if named.document_id in by_id:
-            raise _collision(named.document_id, by_id[named.document_id][1], entry)
-        by_id[named.document_id] = (named, entry)
+            found.skip(entry.path, f"other_language: its path says {named.language!r}, wanted is {language!r}")
+        elif named.document_id not in by_id:
+            by_id[named.document_id] = (named, entry)
+        elif (first := by_id[named.document_id][1]).path != entry.path:
+            found.skip(entry.path, f"same_id: {first.path} has the id {named.document_id!r}, too")
+        else:
+            raise _collision(first, entry)
     if not by_id:
-        raise _nothing_found(sources, walk.skipped)
+        raise _nothing_found(sources, found.skipped, found.quarantined)
     ordered = sorted(by_id.values(), key=lambda pair: (pair[0].film, pair[0].document_id))
     total = sum(entry.size for _, entry in ordered)
-    return Inventory(_to_table(ordered), sorted(walk.skipped), len(ordered), total)
+    quarantined = sorted(found.quarantined, key=lambda note: (note["path"], note["reason"], note["detail"]))
+    return Inventory(_to_table(ordered), sorted(found.skipped), quarantined, len(ordered), total)
 
 
 def estimate_sentences(films: pa.Table) -> np.ndarray:
@@ -86,128 +103,25 @@ def estimate_sentences(films: pa.Table) -> np.ndarray:
     return np.asarray(np.maximum(running[offsets[1:]] - running[offsets[:-1]], 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    path: str  # begins with the name of the source
-    location: str
-    member: str | None
-    size: int
-    stamp: str
-
-    @property
-    def full_path(self) -> str:
-        return self.location if self.member is None else f"{self.location}/{self.member}"
-
-
-@dataclass
-class _Walk:
-    """One walk over all sources. Links are followed last, so that a file is always known by its real path if it has
-    one.
-    """
-
-    entries: list[_Entry] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    _seen: set[tuple[int, int]] = field(default_factory=set)
-    _links: list[tuple[str, str]] = field(default_factory=list)
-
-    def run(self, sources: Iterable[Path]) -> None:
-        # A folder before the folders in it: `subs subs/season1` gives the same as `subs/season1 subs`.
-        for location in sorted(
-            {os.path.abspath(source) for source in sources}, key=lambda path: (path.count(os.sep), path)
-        ):
-            try:
-                os.stat(location)
-            except OSError as error:
-                raise SourceError(
-                    f"source {location}: {error.strerror}. Give an existing file, folder or zip archive"
-                ) from error
-            self._visit(os.path.basename(location), location)
-        while self._links:
-            self._links.sort(reverse=True)
-            path, location = self._links.pop()
-            self._visit(path, location)
-
-    def _visit(self, path: str, location: str) -> None:
-        """Walk what lies at a location: a stack instead of recursion, as folders may be nested very deeply."""
-        stack = [(path, location)]
-        while stack:
-            path, location = stack.pop()
-            try:
-                status = os.stat(location)
-                if self._repeated(path, status):
-                    continue
-                if stat.S_ISDIR(status.st_mode):
-                    stack += self._list(path, location)
-                elif stat.S_ISREG(status.st_mode):
-                    self._add_file(path, location, status)
-                else:
-                    self.skipped.append((path, "not_a_file: a device, socket or pipe"))
-            except OSError as error:
-                self.skipped.append((path, f"unreadable: {error.strerror or error}"))
-
-    def _repeated(self, path: str, status: os.stat_result) -> bool:
-        key = (status.st_dev, status.st_ino)
-        if key in self._seen:
-            self.skipped.append((path, "seen_before: a directory loop, or a second path to something read already"))
-            return True
-        self._seen.add(key)
-        return False
-
-    def _list(self, path: str, location: str) -> list[tuple[str, str]]:
-        inside: list[tuple[str, str]] = []
-        with os.scandir(location) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
-                target = self._links if entry.is_symlink() else inside
-                target.append((f"{path}/{entry.name}", entry.path))
-        return inside
-
-    def _add_file(self, path: str, location: str, status: os.stat_result) -> None:
-        if split_suffix(path)[1] == ".zip":
-            self._add_zip(path, location)
-        else:
-            self._add(_Entry(path, location, None, status.st_size, str(status.st_mtime_ns)))
-
-    def _add(self, entry: _Entry) -> None:
-        suffix = split_suffix(entry.path)[1]
-        if "/__MACOSX/" in entry.path or entry.path.rpartition("/")[2].startswith("._"):
-            self.skipped.append((entry.path, "not_subtitles: a resource file of macOS"))
-        elif suffix not in formats_by_suffix():
-            self.skipped.append((entry.path, f"not_subtitles: suffix {suffix or 'missing'}"))
-        else:
-            self.entries.append(entry)
-
-    def _add_zip(self, path: str, location: str) -> None:
-        try:
-            with zipfile.ZipFile(location) as archive:
-                members = {
-                    info.filename: (info.compress_size, f"{info.CRC:08x}")
-                    for info in archive.infolist()
-                    if not info.is_dir()
-                }
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            self.skipped.append((path, f"unreadable_zip: {error}"))
-            return
-        for member, (size, checksum) in members.items():
-            self._add(_Entry(f"{path}/{member}", location, member, size, checksum))
-
-
-def _collision(document_id: str, first: _Entry, second: _Entry) -> SourceError:
-    one, other = sorted([first.full_path, second.full_path])
+def _collision(first: Entry, second: Entry) -> SourceError:
     return SourceError(
-        f"two files have the document id {document_id!r}: {one} and {other}. Ids come from the path below the source, "
-        "so give the folder that holds both, "
-        "rename one of the sources, or leave out the copy"
+        f"two files have the path {first.path!r}: {first.full_path} and {second.full_path}. Ids come from the name of "
+        "the source and the path in it, so give the folder that holds both, rename one of the sources, or leave out "
+        "the copy"
     )
 
 
-def _nothing_found(sources: Sequence[Path], skipped: Sequence[tuple[str, str]]) -> SourceError:
-    names = ", ".join(sorted(str(source) for source in sources))
-    others = "; ".join(f"{path} ({reason})" for path, reason in sorted(skipped)[:3])
-    seen = f" {len(skipped)} other files were found, such as {others}." if skipped else ""
+def _nothing_found(
+    sources: Sequence[Path], skipped: Sequence[tuple[str, str]], quarantined: Sequence[dict[str, Any]]
+) -> SourceError:
+    names = ", ".join(sorted(spell_out_path(str(source)) for source in sources))
+    passed = [f"{note['detail']} ({note['reason']})" for note in quarantined]
+    passed += [f"{path} ({reason})" for path, reason in sorted(skipped)]
+    seen = f" {len(passed)} other files were found, such as {'; '.join(passed[:3])}." if passed else ""
     return SourceError(f"no subtitles in {names}.{seen} Known suffixes: {', '.join([*formats_by_suffix(), '.zip'])}")
 
 
-def _to_table(ordered: Sequence[tuple[Named, _Entry]]) -> pa.Table:
+def _to_table(ordered: Sequence[tuple[Named, Entry]]) -> pa.Table:
     films: list[str] = []
     offsets: list[int] = []
     for position, (named, _) in enumerate(ordered):
@@ -218,7 +132,7 @@ def _to_table(ordered: Sequence[tuple[Named, _Entry]]) -> pa.Table:
     columns = {
         "document_id": [named.document_id for named, _ in ordered],
         "path": [entry.path for _, entry in ordered],
-        "location": [entry.location for _, entry in ordered],
+        "location": [os.fsencode(entry.location) for _, entry in ordered],
         "member": [entry.member for _, entry in ordered],
         "kind": [named.kind for named, _ in ordered],
         "year": [named.year for named, _ in ordered],

@@ -12,7 +12,7 @@ _WORDS = frozenset({"he", "hi", "id", "is", "it", "no", "vi"})
 _VARIANTS = frozenset({"cc", "default", "forced", "foreign", "full", "sdh"})
 
 _OPUS = re.compile(
-    r"(?:^|/)(?:(?P<language>(?!xml/|raw/)[a-z]{2,3}(?:_[a-z]{2})?)/)?(?P<year>\d{1,4})/(?P<imdb>\d{1,10})/(?P<file>[^/]+)$"
+    r"(?:^|/)(?:(?P<language>[a-z]{2,3}(?:_[a-z]{2})?)/)?(?P<year>\d{1,4})/(?P<imdb>\d{1,10})/(?P<file>[^/]+)$"
 )
 _EPISODE = re.compile(r"(?:^|(?<=[^a-z0-9]))s(\d{1,2})[ ._-]?e(\d{1,3})((?:-?e\d{1,3})*)(?![a-z0-9])")
 _SEASON_FOLDER = re.compile(r"(?:season|series|s)?[ ._-]*\d+|subs?|subtitles?")
@@ -54,27 +54,29 @@ def name_file(path: str, full_path: str) -> Named:
 
     Args:
         path: path from the source's name on; it is the document id of all that is not in the OPUS tree
-            `LANGUAGE/YEAR/IMDB/FILE.xml`.
-        full_path: the whole path, of which the folders above a source also count: `edos curate en/2004` gives the ids
-            of `edos curate en`.
+            `LANGUAGE/YEAR/IMDB/FILE.xml`. Nothing above it says anything of a file, or the same source would give other
+            films elsewhere.
+        full_path: the whole path, by which alone an OPUS file is named if the source begins within the tree: `edos
+            curate en/2004/12` gives the ids of `edos curate en`.
     """
     stem, suffix = split_suffix(path)
     kind = formats_by_suffix()[suffix].kind
     opus = _OPUS.search(split_suffix(full_path)[0]) if kind == "opus" else None
     if opus:
-        return _name_opus(opus, stem)
+        inside = _OPUS.search(stem)
+        return _name_opus(opus, inside["language"] if inside else None)
     bare, language = _strip_tags(stem)
     episode = _EPISODE.search(bare.rpartition("/")[2].lower())
-    film = _show_key(episode, full_path) if episode else bare
+    film = _show_key(episode, bare) if episode else bare
     return Named(path, film, kind, None, None, language)
 
 
-def _name_opus(match: re.Match[str], stem: str) -> Named:
+def _name_opus(match: re.Match[str], language: str | None) -> Named:
     year, imdb = int(match["year"]), match["imdb"].lstrip("0")
     document_id = f"{match['year']}/{match['imdb']}/{match['file']}"
-    film = f"imdb/{imdb}" if imdb else stem
-    language = match["language"]
-    language = TWO_LETTERS.get(language, language) if language else None
+    film = f"imdb/{imdb}" if imdb else document_id
+    if language and len(language) == 3:  # or a folder like "xml", "raw" or "sub"
+        language = TWO_LETTERS.get(language)
     return Named(document_id, film, "opus", year if 1870 <= year <= 2100 else None, imdb or None, language)
 
 
@@ -99,17 +101,18 @@ def _strip_tags(stem: str) -> tuple[str, str | None]:
         stem = rest
 
 
-def _show_key(episode: re.Match[str], full_path: str) -> str:
+def _show_key(episode: re.Match[str], path: str) -> str:
     """Return "show title/s01e02"; a name that begins with the number has the title of the folder above, past folders
-    like "Season 1".
+    like "Season 1", or where all are such, which say nothing, their path in its place.
     """
     title = _normal(episode.string[: episode.start()])
-    for folder in reversed(full_path.lower().split("/")[:-1]):
+    for folder in reversed(path.lower().split("/")[:-1]):
         if title:
             break
-        if not _SEASON_FOLDER.fullmatch(folder):
+        if not _SEASON_FOLDER.fullmatch(folder.removesuffix(".zip")):
             title = _normal(folder)
     more = "".join(f"e{int(number):02d}" for number in re.findall(r"\d+", episode[3]))
+    title = title or path.rpartition("/")[0] or path
     return f"{title}/s{int(episode[1]):02d}e{int(episode[2]):02d}{more}"
 
 

@@ -39,6 +39,13 @@ class Facts:
     confidence: float | None = None
     doubtful: float | None = None
 
+    def __post_init__(self) -> None:
+        """Check the numbers, by which files are compared."""
+        for name, least, most in (("year", 1, 9999), ("confidence", 0, 1), ("doubtful", 0, 1)):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise ValueError(f"{name} is {value!r}; expected null or {least} to {most}")
+
 
 @dataclass(slots=True)
 class Parsed:

@@ -1,5 +1,6 @@
 """The first stage: from the files of a film to the lines of its best file."""
 
+import os
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -15,6 +16,7 @@ from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOU
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError
+from edos_dataset.sources.time_limit import time_limit
 from edos_dataset.text import code_of_language, same_language
 
 OTHER_FILE = "other_file_of_film"
@@ -22,6 +24,9 @@ OTHER_FILE = "other_file_of_film"
 
 OTHER_LANGUAGE = "other_language"
 """Reason of a file that says of itself that it is in another language than the one wanted."""
+
+MOST_BYTES, MOST_SECONDS = 2**40, 10**6
+"""What `read.max_bytes` and `read.max_seconds` may be at most."""
 
 LONGEST_LINE = 20_000
 """Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
@@ -47,6 +52,9 @@ class ReadFilms(Stage):
     Attributes:
         language: code of the language wanted.
         max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at up to 25 times as much.
+        max_seconds: time that reading one file may take, by the clock on the wall, where `time_limit` can tell. It is
+            there for files that were made to hold a run up: a real one takes less than a hundredth of the default, so
+            what comes out does not depend on the machine.
     """
 
     name: ClassVar[str] = "read"
@@ -54,6 +62,14 @@ class ReadFilms(Stage):
 
     language: str = "en"
     max_bytes: int = 64 * 2**20
+    max_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        if not 1 <= self.max_bytes <= MOST_BYTES:
+            raise ValueError(f"max_bytes is {self.max_bytes}, but must be from 1 to {MOST_BYTES:,}")
+        if not 0 < self.max_seconds <= MOST_SECONDS:
+            raise ValueError(f"max_seconds is {self.max_seconds}, but must be above 0, and {MOST_SECONDS:,} at most")
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no
@@ -91,7 +107,8 @@ class ReadFilms(Stage):
             row = _Document(film, file, file["language"] or self.language)
             rows.append(row)
             try:
-                row.parsed = self._read_file(file, row.language)
+                with time_limit(self.max_seconds):
+                    self._read_file(row)
             except ReadError as error:
                 row.reject(error.reason, error.detail)
                 continue
@@ -101,12 +118,15 @@ class ReadFilms(Stage):
                 worse.reject(OTHER_FILE, "the film has a better file")
         return rows
 
-    def _read_file(self, file: dict[str, Any], language: str) -> Parsed:
-        data = read_bytes(Path(file["location"]), file["member"], self.max_bytes)
+    def _read_file(self, row: "_Document") -> None:
+        file = row.file
+        place = Path(os.fsdecode(file["location"]))
+        data = read_bytes(place, file["member"], self.max_bytes, file["size"])
         try:
-            parsed = formats()[file["kind"]].reader(data, language)
+            parsed = row.parsed = formats()[file["kind"]].reader(data, row.language)
             longest = max(map(len, parsed.texts))
-        except ReadError:
+            _to_table([row])  # what a reader may give that no table can hold, such as half a character
+        except (ReadError, MemoryError):  # what the machine lacks says nothing of the file
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
             raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
@@ -115,7 +135,6 @@ class ReadFilms(Stage):
         said = code_of_language(parsed.facts.language)
         if said and not same_language(said, self.language):
             raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
-        return parsed
 
 
 @dataclass(slots=True)

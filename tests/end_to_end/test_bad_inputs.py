@@ -14,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from edos_dataset.cli.app import app
+from edos_dataset.sources import formats
+from installed_formats import READER, install
 
 GOOD = "1\n00:00:01,000 --> 00:00:03,000\n- Where have you been all night?\n- I was waiting at the station.\n"
 HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -103,6 +105,97 @@ def test_all_bad_is_told_by_the_exit_code(films, tmp_path):
     assert done.exit_code == 3
     assert "90% of the files could not be read" in done.stderr
     assert (tmp_path / "edos" / "README.md").exists()
+
+
+@pytest.mark.parametrize("command", ["curate", "segment"])
+@pytest.mark.parametrize(
+    ("place", "content", "reason"),
+    [
+        ("fifty films.zip", zipped(film=XML.format("true"))[:-30], "unreadable_zip"),
+        ("no/such", None, "unreadable_folder"),
+    ],
+)
+def test_what_holds_nobody_knows_how_many_files(place, content, reason, command, films, tmp_path, monkeypatch):
+    """A folder or an archive that cannot be opened is never passed over in silence."""
+    for number in range(9):
+        (films / f"{number}.srt").write_text(GOOD)
+    if content:
+        (films / place).write_bytes(content)
+    else:
+        scandir = os.scandir
+        monkeypatch.setattr(os, "scandir", lambda path: scandir("/none" if str(path).endswith("no/such") else path))
+        (films / place).mkdir(parents=True)
+    out = tmp_path / "out"
+    options = ["--no-labels"] if command == "curate" else []
+    done = edos(command, films, "--out", out, "--workers", "1", *options)
+    assert done.exit_code == 3
+    assert f"{reason} films/{place}: " in done.stdout
+    assert "counts as all of them" in " ".join(done.stderr.split())
+    assert out.exists()
+    assert edos(command, films, "--out", out, "--workers", "1", "--max-bad", "1", *options).exit_code == 0
+    if command == "curate":
+        manifest = json.loads((out / "manifest.json").read_text())
+        assert [note["path"] for note in manifest["quarantined"]] == [f"films/{place}"]
+        assert (manifest["input"]["files"], manifest["input"]["unopened"]) == (10, 1)
+        guess = edos(command, films, "--out", out, "--dry-run", *options)
+        assert f"{reason} films/{place}: " in guess.stdout
+
+
+def test_names_that_are_no_text(films, tmp_path):
+    """Not UTF-8, with breaks of lines and control characters: read, told, and written as one line of text each."""
+    folder = os.fsencode(films)
+    for name in (b"caf\xe9.srt", b"a\nb\x1b[2Jc.srt", "exe\u202etrs.\u2028srt".encode() + b".srt"):
+        with open(folder + b"/" + name, "w") as file:
+            file.write(GOOD.replace("station", f"station of {len(name)}"))
+    for name in (b"caf\xe9.txt", b"bad\xe9\n.srt", b"pipe\x1b.srt"):
+        with open(folder + b"/" + name, "w"):
+            pass
+    done = curate(films, tmp_path / "edos")
+    assert done.exit_code == 0, done.stderr
+    assert "empty_file films/bad%E9%0A.srt: 0 bytes" in done.stdout
+    assert "\x1b" not in done.stdout
+    manifest = json.loads((tmp_path / "edos" / "manifest.json").read_text())
+    assert manifest["input"]["skipped"] == [["films/caf%E9.txt", "not_subtitles: suffix .txt"]]
+    assert manifest["configs"]["os"]["dialogues"] == 4
+    written = edos(
+        "segment",
+        films,
+        os.fsdecode(folder + b"/caf\xe9.srt"),
+        "--out",
+        tmp_path / "x.jsonl",
+        "--workers",
+        1,
+        "--max-bad",
+        1,
+    )
+    assert written.exit_code == 0, written.stderr
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert {row["document_id"] for row in rows} == {
+        "films/good.srt", "films/caf%E9.srt", "films/a%0Ab%1B[2Jc.srt", "films/exe%E2%80%AEtrs.%E2%80%A8srt.srt",
+    }  # fmt: skip
+    gone = edos("segment", os.fsdecode(folder + b"/gone\xe9.srt"), "--out", tmp_path / "y.jsonl", "--workers", 1)
+    assert gone.exit_code == 1 and "gone%E9.srt: No such file" in gone.stderr
+
+
+SLOW = READER.replace("    texts =", "    while b'LINES' not in data:\n        pass\n    texts =")
+
+
+@pytest.mark.parametrize(("engine", "workers"), [("local", 1), ("local", 2), ("datasets", 1)])
+def test_a_file_that_takes_too_long(engine, workers, films, tmp_path, monkeypatch):
+    """On every engine files are read where an alarm can be heard."""
+    install(tmp_path / "site", SLOW)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    for cached in (formats.formats, formats.formats_by_suffix):
+        cached.cache_clear()
+    (films / "slow.lines").write_text("never")
+    (films / "fast.lines").write_text("LINES\nHello there, you.\nHow are you?")
+    options = ["--engine", engine, "--set", "read.max_seconds=0.3", "--set", "turns.scorer=rules"]
+    done = edos("curate", films, "--out", tmp_path / "edos", "--no-labels", "--workers", workers, "--json", *options)
+    for cached in (formats.formats, formats.formats_by_suffix):
+        cached.cache_clear()
+    assert done.exit_code == 3, done.stderr
+    assert [note["reason"] for note in json.loads(done.stdout)["quarantined"]] == ["too_slow"]
+    assert json.loads(done.stdout)["configs"]["os"]["dialogues"] == 2
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,11 @@ def reasons(inventory: Inventory) -> dict[str, str]:
     return {path: reason.partition(":")[0] for path, reason in inventory.skipped}
 
 
+def bad(inventory: Inventory) -> dict[str, str]:
+    assert all(note["detail"].startswith(f"{note['path']}: ") for note in inventory.quarantined)
+    return {note["path"]: note["reason"] for note in inventory.quarantined}
+
+
 def test_folders_files_and_archives(tmp_path: Path) -> None:
     make(
         tmp_path / "subs",
@@ -65,15 +70,16 @@ def test_folders_files_and_archives(tmp_path: Path) -> None:
         7,
         sum(file["size"] for row in inventory.films.to_pylist() for file in row["files"]),
     )
-    assert set(reasons(inventory).values()) == {"not_subtitles"}
+    assert set(reasons(inventory).values()) == {"not_subtitles", "nested_zip"}
     assert len(inventory.skipped) == 4
+    assert reasons(inventory)["subs/opus.zip/inner.zip"] == "nested_zip"
     zipped = inventory.films.to_pylist()[0]["files"][2]
     assert (zipped["path"], zipped["member"]) == (
         "subs/opus.zip/OpenSubtitles/xml/en/2004/12/9.xml",
         "OpenSubtitles/xml/en/2004/12/9.xml",
     )
     assert (zipped["location"], zipped["kind"], zipped["year"], zipped["imdb_id"]) == (
-        str(tmp_path / "subs/opus.zip"),
+        bytes(tmp_path / "subs/opus.zip"),
         "opus",
         2004,
         "12",
@@ -116,6 +122,50 @@ def test_folders_of_one_tree_give_the_ids_of_the_tree(tmp_path: Path) -> None:
     assert ids == [{"imdb/12": ["2004/12/8"]}] * 4
 
 
+def test_copies_of_one_opus_file_are_skipped(tmp_path: Path) -> None:
+    make(tmp_path / "o", "xml/en/2004/1/2.xml", "xml/en/2004/1/2.xml.gz", "raw/en/2004/1/2.xml")
+    inventory = find_films([tmp_path / "o"], "en")
+    assert [file["path"] for film in inventory.films.to_pylist() for file in film["files"]] == ["o/raw/en/2004/1/2.xml"]
+    assert reasons(inventory) == {"o/xml/en/2004/1/2.xml": "same_id", "o/xml/en/2004/1/2.xml.gz": "same_id"}
+
+
+def test_where_a_source_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever folders are above: no title of a show, no language, no split comes from them."""
+    names = ("S01E02.srt", "Season 2/S02E01.srt", "Season 2/S02E01.en.sdh.srt", "Show/s01e01.srt", "film.srt",
+             "2004/12/8.xml", "2004/0/9.xml")  # fmt: skip
+    found = []
+    for above in ("aa", "de", "Friends", "Lost/Season 1", "sub"):
+        source = make(tmp_path / above / "subs", *names)
+        monkeypatch.chdir(source.parent)
+        for given in (source, Path("subs"), Path("subs/"), Path("../") / source.parent.name / "subs/."):
+            inventory = find_films([given], "en")
+            languages = [file["language"] for film in inventory.films.to_pylist() for file in film["files"]]
+            found.append((files(inventory), languages, reasons(inventory)))
+    assert all(one == found[0] for one in found)
+    assert list(found[0][0]) == [
+        "2004/0/9", "imdb/12", "show/s01e01", "subs/Season 2/s02e01", "subs/film", "subs/s01e02",
+    ]  # fmt: skip
+    # The tree of OPUS alone goes on above: its ids are the same wherever in it a source begins.
+    assert [
+        files(find_films([tmp_path / "de/subs" / part], "en")) for part in ("2004/0", "2004/12", "2004/12/8.xml")
+    ] == [{"2004/0/9": ["2004/0/9"]}, {"imdb/12": ["2004/12/8"]}, {"imdb/12": ["2004/12/8"]}]
+
+
+def test_episodes_without_a_title_are_not_mixed_up(tmp_path: Path) -> None:
+    """Each may be of a show of its own."""
+    sources = [make(tmp_path / folder, "S01E01.srt", "S01E01.en.srt") for folder in ("1", "2")]
+    for folder in sources:
+        pack(folder / "Season 1.zip", "S01E01.srt")
+    sources.append(make(tmp_path, "S01E01.720p.srt") / "S01E01.720p.srt")
+    assert files(find_films(sources, "en")) == {
+        "1/Season 1.zip/s01e01": ["1/Season 1.zip/S01E01.srt"],
+        "1/s01e01": ["1/S01E01.en.srt", "1/S01E01.srt"],
+        "2/Season 1.zip/s01e01": ["2/Season 1.zip/S01E01.srt"],
+        "2/s01e01": ["2/S01E01.en.srt", "2/S01E01.srt"],
+        "S01E01.720p/s01e01": ["S01E01.720p.srt"],
+    }
+
+
 def test_directory_loops_end(tmp_path: Path) -> None:
     make(tmp_path / "subs", "a/a.srt")
     (tmp_path / "subs/a/loop").symlink_to(tmp_path / "subs")
@@ -127,9 +177,9 @@ def test_directory_loops_end(tmp_path: Path) -> None:
     assert reasons(inventory) == {
         "subs/a/loop": "seen_before",
         "subs/copy.srt": "seen_before",
-        "subs/gone.srt": "unreadable",
         "subs/self": "unreadable",
     }
+    assert bad(inventory) == {"subs/gone.srt": "unreadable"}
 
 
 def test_links_that_lead_to_something_new_are_followed(tmp_path: Path) -> None:
@@ -142,7 +192,7 @@ def test_links_that_lead_to_something_new_are_followed(tmp_path: Path) -> None:
     }
 
 
-def test_what_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_opened_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "subs", "a.srt", "locked/b.srt", "bad.zip")
     os.mkfifo(tmp_path / "subs/pipe.srt")
     scandir = os.scandir
@@ -155,11 +205,9 @@ def test_what_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "scandir", deny)
     inventory = find_films([tmp_path / "subs"], "en")
     assert files(inventory) == {"subs/a": ["subs/a.srt"]}
-    assert reasons(inventory) == {
-        "subs/bad.zip": "unreadable_zip",
-        "subs/locked": "unreadable",
-        "subs/pipe.srt": "not_a_file",
-    }
+    assert reasons(inventory) == {"subs/pipe.srt": "not_a_file"}
+    assert bad(inventory) == {"subs/bad.zip": "unreadable_zip", "subs/locked": "unreadable_folder"}
+    assert inventory.facts()["unopened"] == 2
 
 
 def test_other_languages_are_skipped(tmp_path: Path) -> None:
@@ -180,10 +228,6 @@ def test_other_languages_are_skipped(tmp_path: Path) -> None:
             lambda folder: [make(folder / "1/s", "a.srt"), make(folder / "2/s", "a.srt")],
             ["'s/a.srt'", "1/s/a.srt", "2/s/a.srt", "rename"],
         ),
-        (
-            lambda folder: [make(folder / "en", "2004/1/2.xml", "2004/1/2.xml.gz")],
-            ["'2004/1/2'", "2.xml.gz", "leave out the copy"],
-        ),
     ],
 )
 def test_errors_say_what_to_do(tmp_path: Path, build: Callable[[Path], list[Path]], words: list[str]) -> None:
@@ -191,6 +235,14 @@ def test_errors_say_what_to_do(tmp_path: Path, build: Callable[[Path], list[Path
         find_films(build(tmp_path), "en")
     for word in words:
         assert word in str(caught.value)
+
+
+def test_sources_of_equal_paths_inside(tmp_path: Path) -> None:
+    """They are told apart by their names, so that one source more renames nothing."""
+    first, second = make(tmp_path / "aa", "01.srt", "x/01.srt"), make(tmp_path / "bb", "01.srt")
+    alone = files(find_films([first], "en"))
+    assert alone == {"aa/01": ["aa/01.srt"], "aa/x/01": ["aa/x/01.srt"]}
+    assert files(find_films([second, first], "en")) == {**alone, "bb/01": ["bb/01.srt"]}
 
 
 def test_sentences_are_estimated_by_size_and_kind(tmp_path: Path) -> None:

@@ -18,20 +18,21 @@ def test_suffix(path: str, parts: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("full_path", "document_id", "film", "year", "imdb_id", "language"),
+    ("path", "document_id", "film", "year", "imdb_id", "language"),
     [
-        ("/d/OpenSubtitles/xml/en/2004/0123/55.xml.gz", "2004/0123/55", "imdb/123", 2004, "123", "en"),
-        ("/d/pt_br/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", "pt_br"),
-        ("/d/eng/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", "en"),
-        ("/d/xml/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", None),
-        ("/d/en/1/123/55.xml", "1/123/55", "imdb/123", None, "123", "en"),
-        ("/d/en/2004/0/55.xml", "2004/0/55", "p", 2004, None, "en"),
+        ("OpenSubtitles/xml/en/2004/0123/55.xml.gz", "2004/0123/55", "imdb/123", 2004, "123", "en"),
+        ("pt_br/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", "pt_br"),
+        ("eng/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", "en"),
+        ("xml/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", None),
+        ("sub/2004/123/55.xml", "2004/123/55", "imdb/123", 2004, "123", None),
+        ("en/1/123/55.xml", "1/123/55", "imdb/123", None, "123", "en"),
+        ("en/2004/0/55.xml", "2004/0/55", "2004/0/55", 2004, None, "en"),
     ],
 )
 def test_opus_tree(
-    full_path: str, document_id: str, film: str, year: int | None, imdb_id: str | None, language: str | None
+    path: str, document_id: str, film: str, year: int | None, imdb_id: str | None, language: str | None
 ) -> None:
-    named = name_file("p.xml", full_path)
+    named = name_file(path, f"/de/2001/{path}")
     assert (named.document_id, named.film, named.year, named.imdb_id, named.language) == (
         document_id,
         film,

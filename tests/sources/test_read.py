@@ -1,7 +1,10 @@
 import gzip
 import os
+import re
 import zipfile
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +16,9 @@ from edos_dataset.schema import LINES, REASON
 from edos_dataset.sources import formats
 from edos_dataset.sources import read as reading
 from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.parsed import Facts, Parsed
 from edos_dataset.sources.read import DETAIL, ReadFilms
+from edos_dataset.sources.subtitles.text import parse_subtitles
 
 
 def opus(
@@ -124,6 +129,30 @@ def test_the_best_file_of_a_film(tmp_path: Path, better: bytes, worse: bytes) ->
         assert left["lines"] == []
 
 
+ODD_NUMBERS = ["1e-308", "1e308", "1e400", "-1e400", "nan", "-5", "0", "inf", "9" * 400, "١٢", "", "1_0", "0x10"]
+
+
+@pytest.mark.parametrize("tag", ["tokens", "unknown_words", "corrected_words", "confidence", "year", "cds", "duration"])
+def test_no_number_in_the_meta_stops_a_run(tag: str, tmp_path: Path) -> None:
+    odd = {
+        f"2004/1/{place}.xml": opus(3, unknown=10**308).replace(
+            b"</conversion>", f"<{tag}>{number}</{tag}></conversion><source><{tag}>{number}</{tag}></source>".encode()
+        ).replace(b"<cds>", f"<{tag}>{number}</{tag}><cds>".encode())
+        for place, number in enumerate(ODD_NUMBERS)
+    }  # fmt: skip
+    rows = read(tmp_path / "en", {**odd, "2004/1/99.xml": opus(4)})
+    assert Counter(row[REASON] for row in rows) == {None: 1, "other_file_of_film": len(ODD_NUMBERS)}
+
+
+def test_two_files_of_absurd_shares(tmp_path: Path) -> None:
+    """Most of the words of the one are unknown, whatever the share; the other says nothing of it."""
+    meta = b"<tokens>1e-308</tokens>\n<unknown_words>1e308</unknown_words>"
+    absurd = opus(3).replace(b"<tokens>100</tokens><unknown_words>0</unknown_words>", meta)
+    worse = opus(3).replace(b"<unknown_words>0", b"<unknown_words>1000")
+    rows = read(tmp_path / "en", {"2004/1/1.xml": absurd, "2004/1/2.xml": worse, "2004/1/3.xml": absurd})
+    assert [row[REASON] for row in rows] == [None, "other_file_of_film", "other_file_of_film"]
+
+
 def test_equal_files_go_by_their_id(tmp_path: Path) -> None:
     rows = read(tmp_path / "en", {"2004/1/2.xml": opus(), "2004/1/10.xml": opus(), "2004/1/3.xml": opus()})
     assert {row["document_id"]: row[REASON] for row in rows} == {
@@ -188,6 +217,63 @@ def test_a_readers_mistake_costs_one_file(tmp_path: Path, monkeypatch: pytest.Mo
     rows = read(tmp_path / "s", {"a.xml": opus(), "b.srt": SRT})
     assert [row[REASON] for row in rows] == ["reader_failed", None]
     assert "RuntimeError: no idea" in rows[0][DETAIL]
+
+
+PARSED = parse_subtitles(SRT, "en")
+HALF = "half a \ud83d"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: replace(PARSED, texts=["Hello,", HALF]),
+        lambda: replace(PARSED, texts=["Hello,", None]),
+        lambda: replace(PARSED, speakers=["Ann", 5]),
+        lambda: replace(PARSED, starts=["now", "then"]),
+        lambda: replace(PARSED, encoding=HALF),
+        lambda: replace(PARSED, bad_times=2**40),
+        lambda: replace(PARSED, facts=Facts(year=10**30)),
+        lambda: replace(PARSED, facts=Facts(genres=[7])),
+        lambda: replace(PARSED, facts=Facts(confidence=float("nan"))),
+        lambda: replace(PARSED, facts=Facts(doubtful=1e308)),
+        lambda: replace(PARSED, facts=Facts(original_language=HALF)),
+        lambda: replace(PARSED, texts=[], ids=[], starts=[], ends=[], first_blocks=[], last_blocks=[]),
+        lambda: None,
+    ],
+)
+def test_what_a_reader_gives_costs_one_file(wrong: Callable[[], Parsed], monkeypatch, tmp_path: Path) -> None:
+    broken = {**formats.formats(), "opus": replace(formats.formats()["opus"], reader=lambda *_: wrong())}
+    monkeypatch.setattr(reading, "formats", lambda: broken)
+    rows = read(tmp_path / "s", {"a.xml": opus(), "b.srt": SRT})
+    assert [row[REASON] for row in rows] == ["reader_failed", None]
+
+
+def test_a_file_that_takes_too_long_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(data: bytes, language: str) -> None:
+        while True:
+            with suppress(Exception):
+                re.fullmatch("(x+x+)+y", "x" * 40)
+
+    broken = {**formats.formats(), "opus": replace(formats.formats()["opus"], reader=never)}
+    monkeypatch.setattr(reading, "formats", lambda: broken)
+    rows = read(tmp_path / "s", {"a.xml": opus(), "b.srt": SRT}, ReadFilms(max_seconds=0.2))
+    assert [row[REASON] for row in rows] == ["too_slow", None]
+    assert "read.max_seconds" in rows[0][DETAIL]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"max_seconds": 0.0},
+        {"max_seconds": float("nan")},
+        {"max_seconds": 1e9},
+        {"max_bytes": 0},
+        {"max_bytes": 2**63 - 1},
+    ],
+)
+def test_bounds_must_be_some(bounds: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"max_(seconds|bytes) is .*, but must be"):
+        ReadFilms(**bounds)
 
 
 def test_speakers_beside_documents_without_any(tmp_path: Path) -> None:

@@ -56,30 +56,30 @@ def parse_opus(data: bytes, language: str = "en") -> Parsed:
 
 
 def read_facts(root: etree._Element) -> Facts:
-    """Read `<meta>`; what is missing or no number is null."""
+    """Read `<meta>`; what is missing, no number, or none that can be is null."""
     values = {
         f"{group.tag}/{node.tag}": (node.text or "").strip() for group in root.iterfind("meta/*") for node in group
     }
-    tokens = _number(values.get("conversion/tokens"))
+    tokens = _number(values.get("conversion/tokens"), least=1)
     doubtful = sum(_number(values.get(f"conversion/{name}")) or 0.0 for name in ("unknown_words", "corrected_words"))
-    year = _number(values.get("source/year"))
+    year = _number(values.get("source/year"), least=1870, most=2100)
     return Facts(
-        year=int(year) if year and 1870 <= year <= 2100 else None,
+        year=int(year) if year else None,
         genres=[genre.strip() for genre in values.get("source/genre", "").split(",") if genre.strip()],
         original_language=values.get("source/original") or None,
         language=values.get("subtitle/language") or None,
         is_part=_is_part(values),
-        confidence=_number(values.get("subtitle/confidence")),
-        doubtful=doubtful / tokens if tokens else None,
+        confidence=_number(values.get("subtitle/confidence"), most=1),
+        doubtful=min(doubtful / tokens, 1.0) if tokens else None,
     )
 
 
-def _number(value: str | None) -> float | None:
+def _number(value: str | None, least: float = 0, most: float = 1e9) -> float | None:
     try:
         number = float(value or "")
     except ValueError:
         return None
-    return number if np.isfinite(number) else None
+    return number if least <= number <= most else None
 
 
 def _is_part(values: dict[str, str]) -> bool:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -72,7 +73,9 @@ def films(tmp_path_factory):
     for name, texts in CORPORA.items():
         (folder / name).mkdir()
         for number, text in enumerate(texts):
-            (folder / name / f"film {number}.srt").write_text(text, encoding="utf-8")
+            odd = b"caf\xe9\n\xe2\x80\xae %d.srt" % number  # a name that is no text, in every corpus
+            path = os.fsencode(folder / name) + (b"/film %d.srt" % number if number else b"/" + odd)
+            Path(os.fsdecode(path)).write_text(text, encoding="utf-8")
     return folder
 
 
