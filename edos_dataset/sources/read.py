@@ -14,7 +14,7 @@ from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
-from edos_dataset.sources.parsed import Facts, Parsed, ReadError
+from edos_dataset.sources.parsed import Facts, Parsed, ReadError, refuse_longer
 from edos_dataset.text import code_of_language, same_language
 
 OTHER_FILE = "other_file_of_film"
@@ -22,9 +22,6 @@ OTHER_FILE = "other_file_of_film"
 
 OTHER_LANGUAGE = "other_language"
 """Reason of a file that says of itself that it is in another language than the one wanted."""
-
-LONGEST_LINE = 20_000
-"""Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class ReadFilms(Stage):
     unit: ClassVar[Unit] = "files"
 
     language: str = "en"
-    max_bytes: int = 64 * 2**20
+    max_bytes: int = 16 * 2**20
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no
@@ -105,13 +102,11 @@ class ReadFilms(Stage):
         data = read_bytes(Path(file["location"]), file["member"], self.max_bytes)
         try:
             parsed = formats()[file["kind"]].reader(data, language)
-            longest = max(map(len, parsed.texts))
+            refuse_longer(parsed.texts)
         except ReadError:
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
             raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
-        if longest > LONGEST_LINE:
-            raise ReadError("not_subtitles", f"a line of {longest:,} characters")
         said = code_of_language(parsed.facts.language)
         if said and not same_language(said, self.language):
             raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
