@@ -17,9 +17,9 @@ except ImportError:  # Python 3.10
     import sre_constants as codes
     import sre_parse as parser
 
-SIZE = 3000  # characters of the first try
-LARGEST = 16 * SIZE
-SUSPICIOUS = 0.0006  # seconds of the first try from which on growth is measured
+SIZE = 2000  # characters of the first try
+LARGEST = 24 * SIZE
+SUSPICIOUS = 0.0005  # seconds of the first try from which on growth is measured
 JUDGED = 0.03  # seconds from which on a time is more than noise
 GROWTH = 3.0  # times the time that twice the text may take
 PER_CHARACTER = 4e-6  # seconds
@@ -37,7 +37,8 @@ _CATEGORIES = {
 _REPEATS = tuple(
     getattr(codes, name) for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") if hasattr(codes, name)
 )
-_OFTEN, _MOST = 16, 24
+_SLOWEST = 3  # texts of a first try whose growth is measured
+_OFTEN, _MOST = 16, 16
 _ENDS = ("\0", "a!\n")
 
 
@@ -53,6 +54,11 @@ def texts_against(pattern):
             if again and (lead, again, end) not in seen:
                 seen.add((lead, again, end))
                 yield _grown(lead, again, end)
+    yield from texts_of_signs()
+
+
+def texts_of_signs():
+    """Yield the same of single signs."""
     for sign in SIGNS:
         yield _grown("", sign, "\0")
 
@@ -68,12 +74,20 @@ def check_growth(run, texts, size=SIZE):
     """Return what is wrong with a function of a text, or None: that twice the text takes more than `GROWTH` times the
     time, or a character more than `PER_CHARACTER`.
     """
+    slow = []
     for text in texts:
         try:
-            if _seconds(run, text(size)) > SUSPICIOUS and (fault := _growth(run, text, size)):
-                return fault
+            seconds = _seconds(run, text(size))
         except TooLong:
             return f"{text(60)!r}, made {size:,} characters long, takes more than {TOO_LONG} s"
+        if seconds > SUSPICIOUS:
+            slow.append((seconds, text))
+    for _, text in sorted(slow, key=lambda pair: -pair[0])[:_SLOWEST]:
+        try:
+            if fault := _growth(run, text, size):
+                return fault
+        except TooLong:
+            return f"{text(60)!r} takes more than {TOO_LONG} s where it is made {LARGEST:,} characters long or less"
     return None
 
 
@@ -128,7 +142,7 @@ def _repeated(items, leads):
         if code in _REPEATS:
             _, most, body = value
             if most >= _OFTEN:
-                for lead in leads[:3]:
+                for lead in leads[:2]:
                     for again in _examples(body):
                         yield lead, again
                         yield "", lead + again

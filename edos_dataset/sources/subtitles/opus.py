@@ -17,6 +17,7 @@ WHOLE_FILM = 0.75
 """Share of the film's duration from which on a subtitle is taken to cover all of it, whatever `<cds>` says."""
 
 _MOST_TAGS = 5 * MOST_LINES  # a word has two, and a long film 30,000 words
+_MOST_QUOTES = 4 * _MOST_TAGS  # two an attribute
 _LONGEST_FACT = 1000  # characters; a list of genres has fifty
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
@@ -45,6 +46,7 @@ def parse_opus(data: bytes, language: str = "en") -> Parsed:
     declared = _DECLARED.match(data[:1000])
     text, encoding, confidence = decode(data, declared[1].decode() if declared else None, language)
     refuse_more("tags", text.count("<"), _MOST_TAGS)
+    refuse_more("quotation marks", text.count('"') + text.count("'"), _MOST_QUOTES)
     declaration = _DECLARATION.match(text)
     text = text[declaration.end() :] if declaration else text
     scanned = scan(text)
