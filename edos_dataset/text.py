@@ -5,8 +5,10 @@ learned, `segmentation.spelling` to words of which all spellings are one.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from hashlib import blake2b
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -72,6 +74,9 @@ for _language, _words in _COMMONEST_WORDS.items():
     for _word in _words.split():
         _LANGUAGES_OF.setdefault(_word, []).append(_language)
 
+MOST_MARKS = 30
+"""Accents on one letter, as many as the stream-safe text of Unicode has; more are noise."""
+
 LEAST_SHARE = 0.06
 """Share of the words that must be among the commonest of a language."""
 
@@ -84,6 +89,19 @@ def normalise(text: str) -> str:
     if text.isascii():  # the same, three times as fast
         return b" ".join(text.encode().lower().translate(_ASCII_WORDS).split()).decode()
     return _NOT_WORD.sub(" ", text.casefold()).strip()
+
+
+def normal_form(text: str, form: Literal["NFC", "NFKD"] = "NFC") -> str:
+    """Return a text in a normal form of Unicode, without the accents of a letter beyond the first `MOST_MARKS`.
+
+    Python sorts the accents of a letter in the square of their number: a megabyte of them would take an hour.
+    """
+    if text.isascii():
+        return text
+    marks = "".join(sign for sign in sorted(set(text)) if unicodedata.combining(unicodedata.normalize("NFKD", sign)[0]))
+    if marks:
+        text = re.sub(rf"([{re.escape(marks)}]{{{MOST_MARKS}}})[{re.escape(marks)}]+", r"\1", text)
+    return unicodedata.normalize(form, text)
 
 
 def tokenize(text: str) -> list[str]:

@@ -33,17 +33,17 @@ thursday friday saturday sunday january february march july september october no
 previously q scenario dare wrong right left true false total score final same because including namely especially
 """
 _ORDINARY = frozenset(_ORDINARY_WORDS.split())
-_DASH = re.compile(r"(?:[-‐‑‒–—―−]+\s*|>{2,}\s*)+")
+_DASH = re.compile(r"(?:[-‐‑‒–—―−]\s*|>>+\s*)+")
 _GOES_ON = re.compile(r"(?:--+|—)\s*(?=[^\W\d_A-Z])(?=[a-zß-öø-ÿ])")
 
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|(?<![\w*])\*+[^*\s][^*\n]*\*+(?![\w*])")
 _SMILEY = re.compile(r"[:;=]-?\)|[:;]-? ?\($", re.MULTILINE)
 _STRAY = re.compile(r"[\[\]()]")
-_SPACE_BEFORE_MARK = re.compile(r"\s+(?=[,.!?;])")
+_SPACE_BEFORE_MARK = re.compile(r"(?<!\s)\s+(?=[,.!?;])")
 
 _NOTES = re.compile("[♩♪♫♬¶]+")
 _SUNG = re.compile("[♩♪♫♬¶]+[^♩♪♫♬¶]*[♩♪♫♬¶]+")
-_HASH = re.compile(r"\W*#\s+\D|\W*#.*#$|.*(?:\s|[.,!?])#$")
+_HASH = re.compile(r"\W*#\s+\D|[^\w#]*#.*#$|.*(?:\s|[.,!?])#$")
 
 _MAKER = (
     r"(?:sub(?:title)?s|subtitl(?:e|ed|ing)|captions|caption(?:ed|ing)|closed[- ]caption\w*|re-?sync\w*|sync\w*"
@@ -53,8 +53,8 @@ _WORK = (
     r"(?:translat(?:ed|ion)|edited|timed|timing|adapted|adaptation|improved|proofread\w*|revised|revision|created"
     r"|provided|shared|uploaded|made)"
 )
-_JOBS = rf"(?:\W+(?:and\W+|&\W*)?(?:{_MAKER}|{_WORK}))*"
-_NAMES = r"(?-i:$|[A-Z\d~@\"'][\w.@]*(?: [A-Z\d&~@(\"'][\w.@)]*){0,4}[^.!?\w]*(?<![.!?])$)"
+_JOBS = rf"(?:\W+(?:and\W+)?(?:{_MAKER}|{_WORK}))*"
+_NAMES = r"(?-i:$|[A-Z\d~@\"'][\w.@)]*(?: [A-Z\d&~@(\"'][\w.@)]*){0,4}(?:[^.!?\w@)][^.!?\w]*)?(?<![.!?])$)"
 _FOREIGN = (
     r"(?:untertitel(?:ung)?|übersetzung|felirat(?:ok)?|fordította|fordítás|szöveg|időzítés|subtítulos|traducción"
     r"|traduction|sous-titr\w+|sottotitoli|traduzione|legendas|tradução|ondertitel\w+|vertaling)"

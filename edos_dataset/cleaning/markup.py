@@ -5,12 +5,13 @@ recognition.
 import html
 import re
 
+from edos_dataset.sources.subtitles.text import VOICE
+
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|\w+);")
 # ASS vector shapes, whose text is coordinates
-_DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}.*?(?:\{[^{}]*\\p0[^{}]*\}|$)")
+_DRAWING = re.compile(r"\{(?=[^{}]*\})[^{}]*?\\p[1-9][^{}]*\}.*?(?:\{(?=[^{}]*\})[^{}]*?\\p0[^{}]*\}|\Z)", re.DOTALL)
 _OVERRIDE = re.compile(r"\{[^{}]*\}")
 _ESCAPE = re.compile(r"\\[Nnh]")
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^<>]+)>")  # WebVTT names the speaker in a tag
 _TAG = re.compile(r"<[/!]?\s?[A-Za-z][^<>]*>|<[\d:.]+>|</?(?:i|b|u|s|font|sync)\b[^<>]*$", re.IGNORECASE)
 _INVISIBLE = re.compile(
     "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\x00-\x08\x0e-\x1f\x7f]"
@@ -25,7 +26,7 @@ _LETTER_L = re.compile(
 _SMALL_I = re.compile(r"(?<![\w'’.-])i(?=['’](?:m|ll|ve|d)\b|(?![\w'’-]|\.\w))")
 _DIGIT_ONE = re.compile(r"(?<![\w'’])1(?=['’](?:m|ll|ve|d)\b)")
 _NUMERAL = re.compile(r"(?<=[a-z] )l{2,3}\b")  # "Part ll"
-_LETTER_I = re.compile(r"\b[A-Za-z]*(?:[a-z]I|I[a-z])[A-Za-z]*\b")
+_LETTER_I = re.compile(r"\b(?=[A-Za-z]*(?:[a-z]I|I[a-z]))[A-Za-z]+\b")
 _COMMON_WORDS = """
 all already also although always until alone along almost else less let lets like little long look last late later
 least leave left life line listen live lot lots love lose loss lost will well still till tell tells told call called
@@ -51,7 +52,7 @@ def strip_markup(text: str) -> str:
     if "\\" in text:
         text = _ESCAPE.sub(" ", text)
     if "<" in text:
-        text = _TAG.sub("", _VOICE.sub(r"\1: ", text))
+        text = _TAG.sub("", VOICE.sub(r"\1: ", text))
     if "''" in text:
         text = _TWO_APOSTROPHES.sub('"', text)
     return _SPACES.sub(" ", _INVISIBLE.sub("", text)).strip()

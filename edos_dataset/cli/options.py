@@ -73,7 +73,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: it is none.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
     if match is None:
         raise ValueError(f"{text!r} is no size: give a number of bytes, or 500MB, 2GB")
     return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))

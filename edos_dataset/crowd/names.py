@@ -13,7 +13,7 @@ from edos_dataset.text import one_edit
 MISSING = -1
 """In place of a label id: an answer that is none of the 41, or a task without a label."""
 
-TYPED = re.compile(r"\s*\(other\)\s*$", re.IGNORECASE)
+TYPED = re.compile(r"(?<!\s)\s*\(other\)\s*$", re.IGNORECASE)
 """What the authors' file puts behind an answer that was typed, not picked."""
 
 _SHORTEST = 5  # letters of a name of which a misspelling is believed: "mad" is not "sad"
@@ -44,7 +44,7 @@ def read_answer(given: str) -> Answer:
     least 5 letters, and one letter more, less or other, or two neighbours swapped, make the name out of it. An answer
     that names two labels is outside.
     """
-    text = re.sub(r"^\W+|\W+$", "", " ".join(TYPED.sub("", given).split()).lower())
+    text = re.sub(r"^\W+|(?<!\W)\W+$", "", " ".join(TYPED.sub("", given).split()).lower())
     names = _names()
     if text in names:
         label = names[text]

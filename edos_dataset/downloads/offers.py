@@ -47,7 +47,9 @@ def digests_of(headers: Mapping[str, str]) -> tuple[str, str]:
     3230, Google's and Amazon's own).
     """
     stated = ", ".join(headers.get(name, "") for name in ("Repr-Digest", "Digest", "x-goog-hash"))
-    digests = {name.lower(): value.strip(":") for name, value in re.findall(r"([\w-]+)=(:?[\w+/]+=*:?)", stated)}
+    digests = {
+        name.lower(): value.strip(":") for name, value in re.findall(r"(?<![\w-])([\w-]+)=(:?[\w+/]+=*:?)", stated)
+    }
     sha256, md5 = (
         digests.get("sha-256") or headers.get("x-amz-checksum-sha256"),
         digests.get("md5") or headers.get("Content-MD5"),

@@ -19,14 +19,13 @@ _AFTER_MARK = "\"'”’»)]*"
 _BEFORE_WORD = "\"'“„«»‘¿¡([*"
 _MARKS = (".", "!", "?", "…", ":", ";")
 _TRAILS = ("..", "…", "--", "—", "–")
-_BORDER = re.compile(r"(?:[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿¡(\[]*(?:[-–—]+\s*)?[^\W_a-zß-öø-ÿ])")
+_BORDER = re.compile(r"(?:(?<![.!?])[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿¡(\[]*(?:[-–—]+\s*)?[^\W_a-zß-öø-ÿ])")
 _SECOND_VOICE = re.compile(r"[-–—]+\s*")
 _TAKEN_UP = re.compile(r"(?:\.\.+|…)\s*")
-_TRAILING = re.compile(r"\s*(?:\.\.+|…)$")
 _TITLE = re.compile(
     r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|(?<!\w\.)[A-HJ-Z])\.$"
 )
-_SHORT_FORM = re.compile(r"(?<![^\W_])(?:Jr|Sr|etc|approx|usw|ca|pl|stb|[ap]\.m|(?:[A-Za-z]\.)+[A-Za-z])\.$")
+_SHORT_FORM = re.compile(r"(?<![^\W_])(?:Jr|Sr|etc|approx|usw|ca|pl|stb|[ap]\.m|[A-Za-z]\.[A-Za-z])\.$")
 _NUMBER = re.compile(r"(?<![^\W_])(?:No|Nos|Nr)\.$")
 _SELF = re.compile(r"I(?:['’ ]|$)")
 
@@ -202,14 +201,26 @@ def _join(passage: list[_Line]) -> tuple[str, list[int]]:
     """Return the text of the lines as one, and where each line begins in it; where a line is taken up by "..." the
     marks of both sides go.
     """
-    text = passage[0].text
+    pieces = [passage[0].text]
     begins = [0]
+    length = len(pieces[0])
     for line in passage[1:]:
         added = line.text
         if taken_up := _TAKEN_UP.match(added):
             added = added[taken_up.end() :]
-            text = _TRAILING.sub("", text)
-        text += " "
-        begins.append(len(text))
-        text += added
-    return text, begins
+            last = pieces.pop()
+            pieces.append(_without_trail(last))
+            length -= len(last) - len(pieces[-1])
+            if last and not pieces[-1] and len(pieces) > 1:  # nothing but the marks stood on the line before
+                del pieces[-2:]
+                length -= 1
+        begins.append(length + 1)
+        pieces += [" ", added]
+        length += 1 + len(added)
+    return "".join(pieces), begins
+
+
+def _without_trail(text: str) -> str:
+    """Return a text without the "..." at its end and the blanks before it."""
+    head = text[:-1] if text.endswith("…") else text.rstrip(".")
+    return head.rstrip() if text.endswith(("…", "..")) else text

@@ -3,11 +3,12 @@
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+
+from edos_dataset.text import normal_form
 
 _SPELLINGS = {
     "gonna": "going to", "wanna": "want to", "gotta": "got to", "kinda": "kind of", "sorta": "sort of",
@@ -28,6 +29,7 @@ _WORD = re.compile(r"\n|[^\W_]+(?:'[^\W_]+)*(?:(?<=in)')?|[&%]")
 _CONTRACTED = re.compile(r"(.+?)(n't|'m|'re|'ll|'ve|'s|'d)$")
 _DROPPED = re.compile("[\u0300-\u036f]+|(?<=[0-9]),(?=[0-9]{3})")  # and the commas of large numbers
 _BREAK = "\n"
+_LONGEST_WORD = 40  # characters; what is longer stands for nothing but itself
 
 
 def number_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +42,7 @@ def number_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         int64 [words], the number of each word, from 0 without gaps, the same for all spellings of one word; and int64
         [words], the index of its text.
     """
-    whole = unicodedata.normalize("NFKD", _BREAK.join(text.replace(_BREAK, " ") for text in texts))
+    whole = normal_form(_BREAK.join(text.replace(_BREAK, " ") for text in texts), "NFKD")
     words = pa.array(
         _WORD.findall(_DROPPED.sub("", whole).casefold().translate({ord("’"): "'", ord("‘"): "'"})), pa.string()
     ).dictionary_encode()
@@ -59,6 +61,8 @@ def number_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 def _spell(word: str) -> list[str]:
     """Return the words that a written word stands for."""
+    if len(word) > _LONGEST_WORD:
+        return [word]
     if word in _SPELLINGS:
         return _SPELLINGS[word].split()
     if word.isascii() and word.isdecimal() and len(word) <= 4:

@@ -64,32 +64,40 @@ def _pair(line: str, quote: str) -> str:
     corpus.
     """
     before, *parts = _FREE_QUOTES[quote].split(line)
+    last_words = max((index for index, part in enumerate(parts) if _WORD.search(part)), default=-1)
+    pieces = [before]  # no piece but the first follows another without a quote or a blank between
     is_open = False
     for index, part in enumerate(parts):
-        if (
-            quote == "'"
-            and not is_open
-            and (letter := _join_letter(before, part, is_last=index == len(parts) - 1)) is not None
-        ):
-            before = letter
-        elif is_open or (before and not any(_WORD.search(later) for later in parts[index:])):
-            before = f"{before.rstrip()}{quote}{part}"
+        letter = None
+        if quote == "'" and not is_open:
+            letter = _join_letter(pieces, part, is_last=index == len(parts) - 1)
+        if letter is not None:
+            pieces += letter
+        elif is_open or (any(pieces[:2]) and index > last_words):
+            pieces[-1] = pieces[-1].rstrip()
+            pieces += [quote, part]
             is_open = False
         else:
-            before = f"{before}{quote}{part.lstrip()}"
+            pieces += [quote, part.lstrip()]
             is_open = True
-    return before
+    return "".join(pieces)
 
 
-def _join_letter(before: str, part: str, is_last: bool) -> str | None:
-    """Join an apostrophe that stands for a letter ("goin '", "' cause"); null if it may be a quote.
+def _join_letter(pieces: list[str], part: str, is_last: bool) -> list[str] | None:
+    """Return what an apostrophe that stands for a letter ("goin '", "' cause") adds to the pieces before it, the last
+    of which loses the blanks at its end; null if it may be a quote.
 
     Behind "-ing" it goes, as OPUS wrote the word out. A last one in the middle of a line closes nothing and opens
     nothing: OPUS took its word for another.
     """
     if _CLIPPED_START.match(part):
-        return f"{before}'{part[1:]}"
-    head = before.rstrip()
+        return ["'", part[1:]]
+    head = pieces[-1].rstrip()
     if head.endswith(("ing", "ING")) and _WORD.search(part):
-        return head + part
-    return f"{head}'{part}" if _CLIPPED_END.search(head) or (is_last and _WORD.search(head)) else None
+        added = [part]
+    elif _CLIPPED_END.search(head) or (is_last and any(map(_WORD.search, pieces))):
+        added = ["'", part]
+    else:
+        return None
+    pieces[-1] = head
+    return added

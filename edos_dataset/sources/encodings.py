@@ -40,14 +40,14 @@ _DECLARED_BONUS = 0.5
 # Of DOS and old Macs: "…" of cp1252 is "à" in all of DOS.
 _RARE = frozenset({"cp850", "cp852", "cp866", "cp437", "mac-roman"})
 _RARE_MALUS = 0.5
-_NON_ASCII_LINE = re.compile(rb"[^\r\n]{0,400}[\x80-\xff][^\r\n]{0,400}")
+_BESIDE = 400  # bytes of a line before and after such a character that are judged with it
+_NON_ASCII = re.compile(rb"[\x80-\xff][^\r\n]{0,%d}" % _BESIDE)
 # What a byte becomes if read as Windows-1252, and as Latin-1 where that has no character.
 _BYTES = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
 _CONTINUATIONS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
 _MISREAD = re.compile(f"[ÂÃÄÅ][{re.escape(_CONTINUATIONS)}]|â[{re.escape(_CONTINUATIONS)}]{{2}}")
 # "Â", "Ã", "â", and control characters
 _SUSPICIOUS = (re.compile(rb"\xc3[\x82\x83\xa2]"), re.compile(rb"\xc2[\x80-\x9f]"))
-_MISREAD_LEADS = re.compile("[ÂÃâ]")
 _CONTROLS = {byte: character for character, byte in _BYTES.items() if byte < 0xA0}
 _CONTROL = re.compile("[\x80-\x9f]")
 
@@ -136,10 +136,13 @@ def _decode_by_candidates(data: bytes, declared: str | None, language: str | Non
 
 def _sample(data: bytes) -> bytes:
     lines: list[bytes] = []
-    size = 0
-    for match in _NON_ASCII_LINE.finditer(data):
-        lines.append(match[0])
-        size += len(match[0])
+    size = end = 0
+    for match in _NON_ASCII.finditer(data):
+        begin = max(end, match.start() - _BESIDE)
+        begin = max(begin, *(data.rfind(mark, begin, match.start()) + 1 for mark in (b"\r", b"\n")))
+        end = match.end()
+        lines.append(data[begin:end])
+        size += end - begin
         if size > SAMPLE:
             break
     return b"\n".join(lines)
@@ -155,8 +158,8 @@ def _known(encoding: str | None) -> str | None:
 def _repair(text: str) -> tuple[str, str, float]:
     """Undo one reading of UTF-8 as Windows-1252, or of Windows-1252 as Latin-1, in text that is valid UTF-8."""
     shown = text.translate(_CONTROLS) if _CONTROL.search(text) else text
-    misread = _MISREAD.findall(shown)
-    if misread and 2 * len(misread) > len(_MISREAD_LEADS.findall(shown)):
+    misread = sum(1 for _ in _MISREAD.finditer(shown))
+    if misread and 2 * misread > sum(map(shown.count, "ÂÃâ")):
         repaired = _MISREAD.sub(_unread, shown)
         if repaired != shown:
             return repaired, "utf-8 read as cp1252", 0.9

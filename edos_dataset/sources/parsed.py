@@ -4,6 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+LONGEST_LINE = 20_000
+"""Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
+
+MOST_LINES = 100_000
+"""Lines, cues or sentences of a file; a day that says something new every second has fewer."""
+
 
 class ReadError(Exception):
     """A file cannot be read: it is quarantined, and the run goes on.
@@ -18,6 +24,27 @@ class ReadError(Exception):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+
+def refuse_more(what: str, number: int, most: int) -> None:
+    """Refuse a file that has more of something than any film, before that takes time and memory.
+
+    Raises:
+        ReadError: with the reason not_subtitles.
+    """
+    if number > most:
+        raise ReadError("not_subtitles", f"{number:,} {what}, and no film has more than {most:,}")
+
+
+def refuse_longer(lines: list[str]) -> None:
+    """Refuse a file that has a line of more than `LONGEST_LINE` characters.
+
+    Raises:
+        ReadError: with the reason not_subtitles.
+    """
+    longest = max(map(len, lines), default=0)
+    if longest > LONGEST_LINE:
+        raise ReadError("not_subtitles", f"a line of {longest:,} characters")
 
 
 @dataclass(slots=True)

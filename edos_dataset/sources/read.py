@@ -15,7 +15,7 @@ from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
-from edos_dataset.sources.parsed import Facts, Parsed, ReadError
+from edos_dataset.sources.parsed import Facts, Parsed, ReadError, refuse_longer
 from edos_dataset.sources.time_limit import time_limit
 from edos_dataset.text import code_of_language, same_language
 
@@ -27,10 +27,6 @@ OTHER_LANGUAGE = "other_language"
 
 MOST_BYTES, MOST_SECONDS = 2**40, 10**6
 """What `read.max_bytes` and `read.max_seconds` may be at most."""
-
-LONGEST_LINE = 20_000
-"""Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
-
 
 @dataclass(frozen=True)
 class ReadFilms(Stage):
@@ -51,7 +47,8 @@ class ReadFilms(Stage):
 
     Attributes:
         language: code of the language wanted.
-        max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at up to 25 times as much.
+        max_bytes: largest size of an unpacked file; bounds what a file can take of memory: up to 30 times as much
+            (SubRip, WebVTT and ASS 30, OPUS 25), wherever its lines or tags are few or many.
         max_seconds: time that reading one file may take, by the clock on the wall, where `time_limit` can tell. It is
             there for files that were made to hold a run up: a real one takes less than a hundredth of the default, so
             what comes out does not depend on the machine.
@@ -61,7 +58,7 @@ class ReadFilms(Stage):
     unit: ClassVar[Unit] = "files"
 
     language: str = "en"
-    max_bytes: int = 64 * 2**20
+    max_bytes: int = 16 * 2**20
     max_seconds: float = 60.0
 
     def __post_init__(self) -> None:
@@ -124,14 +121,12 @@ class ReadFilms(Stage):
         data = read_bytes(place, file["member"], self.max_bytes, file["size"])
         try:
             parsed = row.parsed = formats()[file["kind"]].reader(data, row.language)
-            longest = max(map(len, parsed.texts))
+            refuse_longer(parsed.texts)
             _to_table([row])  # what a reader may give that no table can hold, such as half a character
         except (ReadError, MemoryError):  # what the machine lacks says nothing of the file
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
             raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
-        if longest > LONGEST_LINE:
-            raise ReadError("not_subtitles", f"a line of {longest:,} characters")
         said = code_of_language(parsed.facts.language)
         if said and not same_language(said, self.language):
             raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")

@@ -37,7 +37,7 @@ class _Line(NamedTuple):
     text: str  # empty for a blank line
 
 
-_NAME_WORD = r"(?:[A-ZÀ-Þ0-9#][\w.'’\-#]*|of|the|on|in|at|and|with|from|for|de|van|von|la|&|/)"
+_NAME_WORD = r"(?:[A-ZÀ-Þ0-9#][\w.'’\-#]*|of|the|on|in|at|and|with|from|for|de|van|von|la|&)"
 _NAMED = re.compile(
     rf"(?P<name>{_NAME_WORD}(?:[ /,]+{_NAME_WORD}){{0,4}}(?:'s?)?)"
     r"(?P<aside>\s*[\[(][^\])]*[\])])?\s*:(?:\s+(?P<rest>.*))?$"
@@ -46,7 +46,9 @@ _CUE = re.compile(
     r"(?=.*[A-ZÀ-Þ]{2})(?!CONTINUED\b|THE END\b)"
     r"(?P<name>[A-ZÀ-Þ0-9#][A-ZÀ-Þ0-9.'’\-#&/, ]{0,38}?)(?:\s*\([^)]*\))*\s*:?$"
 )
-_ASIDE = re.compile(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\[(][^\])]{0,80}$")  # the last kind was never closed
+_CLOSING = {"[": "]", "(": ")", "{": "}"}
+_OPENING = re.compile(r"[\[({]")
+_NEVER_CLOSED = re.compile(r"[\[(][^\])]{0,80}$")
 _SCENE = re.compile(
     r"[\[(]?\s*(?-i:(?=[A-Z]))(?:(?:end\s+of\s+)?(?:act|scene|part|sc\.)\b"
     r"(?:\s*:|\s+(?:\d|[ivx]+\b|[a-z]\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
@@ -210,12 +212,31 @@ def _assemble(marks: Iterable[tuple[str, _Line, str]]) -> Iterator[Speech]:
 
 
 def _spoken(words: list[str]) -> str:
-    return " ".join(_ASIDE.sub(" ", " ".join(words)).split())
+    return _without_asides(" ".join(words))
+
+
+def _without_asides(text: str) -> str:
+    """Return a line without what stands in brackets, its spaces collapsed."""
+    last = {mark: text.rfind(mark) for mark in _CLOSING.values()}
+    kept: list[str] = []
+    done = place = 0
+    while opening := _OPENING.search(text, place):
+        begin, closing = opening.start(), _CLOSING[opening[0]]
+        if last[closing] > begin:
+            place = text.index(closing, begin) + 1
+        elif _NEVER_CLOSED.match(text, begin):
+            place = len(text)
+        else:
+            place = begin + 1
+            continue
+        kept.append(text[done:begin])
+        done = place
+    return " ".join(" ".join([*kept, text[done:]]).split())
 
 
 def _speaker(name: str) -> str:
     """Write a name in one way: `ANN/BOB (CONT'D)` is "Ann & Bob"."""
-    parts = re.split(r"\s*(?:[/&,]|\band\b|\bAND\b)\s*", " ".join(_ASIDE.sub(" ", name).split()).strip(" .,:"))
+    parts = re.split(r" ?(?:[/&,]|\band\b|\bAND\b) ?", _without_asides(name).strip(" .,:"))
     return " & ".join(
         part.title().replace("'S", "'s").replace("’S", "’s") if part.isupper() else part for part in parts if part
     )

@@ -10,7 +10,7 @@ from edos_dataset.text import one_edit
 _TIME = r"-?\d+\.\d+[ \t]*$"
 _EVENT = re.compile(rf"^{_TIME}\n\*\*[^*\n]+\*\*\n?", re.MULTILINE)
 _CUE = re.compile(
-    rf"(?P<names>(?:^#.*\n)*)^(?P<start>{_TIME})\n(?P<lines>(?:^(?!#|{_TIME}).*\n)*)(?:^(?P<end>{_TIME})\n?)?",
+    rf"(?P<name>^#.*\n)|^(?P<start>{_TIME})\n(?P<lines>(?:^(?!#|{_TIME}).*\n)*)(?:^(?P<end>{_TIME})\n?)?",
     re.MULTILINE,
 )
 _NOBODYS_NAMES = """
@@ -20,8 +20,8 @@ SCENE CAPTION STORY TELEPLAY OPENINGCREDITS CLOSINGCREDITS ENDCREDITS CREDITS OP
 COMMERCIALBREAK
 """
 _NOBODY = frozenset(_NOBODYS_NAMES.split())
-_PAIR = re.compile(r"(.+?)(?: AND |AND|[&/,+])(.+)")
-_NOT_NAME = re.compile(r"\(.*?\)|[^\w&/,+ ]|_")
+_PAIR = re.compile(r"(.+?)(?: AND |AND|[&/,+])(.+)", re.DOTALL)
+_NOT_NAME = re.compile(r"\(.{0,80}?\)|[^\w&/,+ ]|_")
 _MAIN_SHARE = 0.02
 _VOWELS = re.compile(r"(?<=.)[AEIOUY](?=.)")
 
@@ -68,11 +68,18 @@ def read_cues(text: str) -> Cues:
     track = Cues()
     text = _EVENT.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n"))
     names: list[str] = []
+    above: list[str] = []  # names whose lines end where the next line begins
     speaker, last = None, 0
     for match in _CUE.finditer(text):
         track.problems["stray"] += _count_stray(text[last : match.start()])
+        if match.start() > last:
+            above = []
         last = match.end()
-        names += [line.lstrip("# ").rstrip() for line in match["names"].splitlines()]
+        if match["name"]:
+            above.append(match["name"].lstrip("# ").rstrip())
+            continue
+        names += above
+        above = []
         lines = tuple(line.strip() for line in match["lines"].splitlines() if line.strip())
         if not lines:
             track.problems["empty"] += 1

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 )
 _CURLY = str.maketrans("’", "'")
 _NAME = np.uint64(hash64("<name>"))
+_LONGEST_WORD = 40  # characters that are looked up
 WORD, MARK = 0, 1
 LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
 
@@ -112,6 +113,8 @@ def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int
 
 
 def _lemma(word: str, language: str) -> str:
+    if len(word) > _LONGEST_WORD:
+        return word
     try:
         return simplemma.lemmatize(word, language).lower()
     except ValueError:  # no dictionary for this language

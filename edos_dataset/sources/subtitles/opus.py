@@ -1,21 +1,24 @@
 """OPUS OpenSubtitles XML: whole sentences with the times of their blocks."""
 
 import re
-import unicodedata
 
 import numpy as np
 from lxml import etree
 
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.parsed import Facts, Parsed, ReadError
+from edos_dataset.sources.parsed import MOST_LINES, Facts, Parsed, ReadError, refuse_longer, refuse_more
 from edos_dataset.sources.subtitles.opus_scanner import scan
 from edos_dataset.sources.subtitles.opus_tree import Sentences, parse_xml, walk
 from edos_dataset.sources.subtitles.times import check_times, parse_times
+from edos_dataset.text import normal_form
 
 WHOLE_FILM = 0.75
 """Share of the film's duration from which on a subtitle is taken to cover all of it, whatever `<cds>` says."""
 
+_MOST_TAGS = 5 * MOST_LINES  # a word has two, and a long film 30,000 words
+_MOST_QUOTES = 4 * _MOST_TAGS  # two an attribute
+_LONGEST_FACT = 1000  # characters; a list of genres has fifty
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _DISCS = re.compile(r"\d{1,3}\s*/\s*(\d{1,3})", re.ASCII)
@@ -40,8 +43,10 @@ def parse_opus(data: bytes, language: str = "en") -> Parsed:
         ReadError: with the reason malformed_xml, forbidden_xml (entities), truncated, not_subtitles or
             unknown_encoding.
     """
-    declared = _DECLARED.match(data)
+    declared = _DECLARED.match(data[:1000])
     text, encoding, confidence = decode(data, declared[1].decode() if declared else None, language)
+    refuse_more("tags", text.count("<"), _MOST_TAGS)
+    refuse_more("quotation marks", text.count('"') + text.count("'"), _MOST_QUOTES)
     declaration = _DECLARATION.match(text)
     text = text[declaration.end() :] if declaration else text
     scanned = scan(text)
@@ -52,13 +57,18 @@ def parse_opus(data: bytes, language: str = "en") -> Parsed:
         sentences = walk(root)
     if not sentences.texts:
         raise ReadError("not_subtitles", "XML without a sentence (<s>) that has words")
+    refuse_more("sentences", len(sentences.texts), MOST_LINES)
+    refuse_longer(sentences.texts)
     return _assemble(sentences, language, encoding, confidence, read_facts(root))
 
 
 def read_facts(root: etree._Element) -> Facts:
     """Read `<meta>`; what is missing, no number, or none that can be is null."""
     values = {
-        f"{group.tag}/{node.tag}": (node.text or "").strip() for group in root.iterfind("meta/*") for node in group
+        f"{group.tag}/{node.tag}": (node.text or "").strip()
+        for group in root.iterfind("meta/*")
+        for node in group
+        if len(node.text or "") <= _LONGEST_FACT
     }
     tokens = _number(values.get("conversion/tokens"), least=1)
     doubtful = sum(_number(values.get(f"conversion/{name}")) or 0.0 for name in ("unknown_words", "corrected_words"))
@@ -146,4 +156,4 @@ def _spell_out(sentences: Sentences, language: str) -> list[str]:
         texts = [_SPACES.sub(" ", text).strip(" ") for text in texts]
     if sentences.tokenized:
         texts = detokenize(texts, language)
-    return texts if joined.isascii() else [unicodedata.normalize("NFC", text) for text in texts]
+    return texts if joined.isascii() else normal_form("\n".join(texts)).split("\n")

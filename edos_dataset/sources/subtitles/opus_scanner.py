@@ -14,7 +14,7 @@ _EMPHASIS = ' emphasis="true"'
 _BLANKS = r"[ \t\r\n]*"
 _VALUE = r'[^"<&\x00-\x1f\ufffe\uffff]'  # what an attribute may hold, but for what is seldom there
 _ALTERNATIVE = re.compile(rf'<w alternative="({_VALUE}*)" id="{_VALUE}*">([^<&]*)</w>')
-_INITIAL = re.compile(rf' initial="({_VALUE}*)">([^<&]*)</w>')
+_INITIAL = re.compile(rf' initial="({_VALUE}*)">([^<>&]*)</w>')
 _BETWEEN_WORDS = re.compile(rf'</w>{_BLANKS}<w id="{_VALUE}*">')
 # The commonest neighbours are taken together: the cost of the scan is the number of its matches.
 _ITEM = re.compile(
@@ -74,15 +74,17 @@ def _collect(body: str) -> Sentences | None:
     ids, texts, first, last = sentences.ids, sentences.texts, sentences.first, sentences.last
     opens, values = sentences.opens, sentences.values
     waiting = None
+    pieces: list[str] = []  # of the sentence that is being read; it joins the texts when the next one begins
     for words, end, number, start, kind, value, raw, other in _ITEM.findall(body):
         if words or raw:
             position = len(values)
             if waiting is None:
-                texts[-1] += f" {words or raw}"
+                pieces.append(words or raw)
                 last[-1] = position
             else:
+                texts.append(" ".join(pieces))
+                pieces = [words or raw]
                 ids.append(waiting)
-                texts.append(words or raw)
                 first.append(position)
                 last.append(position)
                 waiting = None
@@ -99,4 +101,5 @@ def _collect(body: str) -> Sentences | None:
             values.append(value)
         elif other:
             return None
+    sentences.texts = [*texts[1:], " ".join(pieces)] if ids else []
     return sentences

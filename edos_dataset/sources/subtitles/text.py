@@ -6,7 +6,6 @@ pysubs2 reads it, and its blocks are looked through afterwards.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,9 +13,14 @@ import numpy as np
 import pysubs2
 
 from edos_dataset.sources.encodings import decode
-from edos_dataset.sources.parsed import Parsed, ReadError
+from edos_dataset.sources.parsed import MOST_LINES, Parsed, ReadError, refuse_longer, refuse_more
 from edos_dataset.sources.subtitles.times import check_times, parse_times
+from edos_dataset.text import normal_form
 
+VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^\s<>][^<>]*)>")
+"""The tag in which WebVTT names the speaker."""
+
+_LINES_A_BLOCK = 5  # of the file, blank ones and numbers with them, so many at most on average
 _CONTROLS = {code: None for code in range(0x20) if chr(code) not in "\t\n"} | {0xFEFF: None}
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\u2028\u2029]")
 _BLANK_LINES = re.compile(r"\n[ \t\n]*\n")
@@ -24,9 +28,8 @@ _INNER_TIME = re.compile(r"<[\d:.,]+>")
 _ARROW = "-->"
 _FIRST_BLOCK = "00:00:00,000 --> 00:00:00,000\n"
 _EVENT = re.compile(
-    r"^Dialogue:[^,\n]*,\s*(?:\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d{1,3})?\s*,\s*){2}(?:[^,\n]*,){6}", re.MULTILINE
+    r"^Dialogue:[^,\n]*,(?:\s*\d{1,2}:(?:\d{1,2}:\d{1,2}[.,]\d{1,3}|\d\d:\d\d)\s*,){2}(?:[^,\n]*,){6}", re.MULTILINE
 )
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")
 
 
 @dataclass(slots=True)
@@ -53,9 +56,8 @@ def parse_subtitles(data: bytes, language: str = "en") -> Parsed:
     """
     text, encoding, confidence = decode(data, None, language)
     text = _BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("\n", text).translate(_CONTROLS))
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    blocks = [block for block in _read_blocks(text) if block.lines]
+    refuse_more("lines", sum(map(text.count, ("\n", "\\N", "\\n"))), _LINES_A_BLOCK * MOST_LINES)
+    blocks = [block for block in _read_blocks(normal_form(text)) if block.lines]
     if not blocks:
         raise ReadError(
             "not_subtitles",
@@ -88,6 +90,8 @@ def _read_blocks(text: str) -> Iterator[_Block]:
 
 def _read_cues(text: str, kind: str) -> Iterator[_Block]:
     """Read SubRip or WebVTT; blocks whose times pysubs2 could not read come out with what can be read of them."""
+    refuse_more("times", text.count(_ARROW), MOST_LINES)
+    refuse_longer(text.split("\n"))
     # The block put before the first takes up what pysubs2 would drop: the text before the first time that it can read.
     first = _FIRST_BLOCK.replace(",", ".") if kind == "vtt" else _FIRST_BLOCK
     events = pysubs2.SSAFile.from_string(first + _INNER_TIME.sub("", text), format_=kind, keep_html_tags=True)
@@ -112,11 +116,11 @@ def _read_cues(text: str, kind: str) -> Iterator[_Block]:
 
 def _voiced(block: _Block) -> _Block:
     """Take the voice of WebVTT out of the text; of several voices in a block none can be said to speak it all."""
-    voices = {voice for line in block.lines for voice in _VOICE.findall(line)}
+    voices = {voice for line in block.lines for voice in VOICE.findall(line)}
     if voices:
         block.speaker = voices.pop().strip() if len(voices) == 1 else None
         block.lines = [
-            line for line in (_VOICE.sub("", line).replace("</v>", "").strip() for line in block.lines) if line
+            line for line in (VOICE.sub("", line).replace("</v>", "").strip() for line in block.lines) if line
         ]
     return block
 
@@ -136,10 +140,12 @@ def _tidy_webvtt(text: str) -> str:
 def _read_events(text: str) -> Iterator[_Block]:
     """Read the events of ASS or SSA without the styles, fonts and pictures around them."""
     kind = "ssa" if "[v4 styles]" in text.lower() else "ass"
-    events = "\n".join(line for line in text.split("\n") if _EVENT.match(line))
+    events = [line for line in text.split("\n") if _EVENT.match(line)]
+    refuse_more("events", len(events), MOST_LINES)
+    refuse_longer(events)
     last = None
     for event in sorted(
-        pysubs2.SSAFile.from_string(f"[Events]\n{events}\n", format_=kind), key=lambda event: event.start
+        pysubs2.SSAFile.from_string("\n".join(["[Events]", *events, ""]), format_=kind), key=lambda event: event.start
     ):
         lines = [line.strip() for line in re.split(r"\\[Nn]", event.text.replace("\\h", " "))]
         block = _Block(

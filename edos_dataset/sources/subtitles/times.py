@@ -39,8 +39,8 @@ def parse_times(values: Sequence[str]) -> np.ndarray:
 
 
 def _parse_time(value: str) -> float:
-    match = _SHAPE.fullmatch(value)
-    if not match or len(value) > 40:
+    match = _SHAPE.fullmatch(value) if len(value) <= 40 else None
+    if not match:
         return np.nan
     hours, minutes, seconds = (int(part) for part in match.group(1, 2, 3))
     milliseconds = int((match[4] or "0").ljust(3, "0"))
