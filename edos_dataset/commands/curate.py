@@ -17,7 +17,7 @@ from edos_dataset.labeling.models.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.publishing.published import prepare_published, summary
 from edos_dataset.runs.cutting import Part, cut_by_hash
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
@@ -166,9 +166,9 @@ def curate(
         command = f"edos curate SUBTITLES --recipe {RECIPE} --language {language}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         origin = Origin(command, fingerprint, versions(), RECIPE, inputs)
-        configs = write_published(folder, outputs, language, pipeline, run.counts, origin)
-        write_text(out / RECIPE, recipe)
-        return Manifest(
+        configs = prepare_published(folder, outputs, language, pipeline, run.counts, origin)
+        write_text(folder.prepared / RECIPE, recipe)
+        manifest = Manifest(
             recipe=recipe,
             fingerprint=fingerprint,
             input={**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
@@ -178,7 +178,9 @@ def curate(
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
-        ).write(out)
+        ).write(folder.prepared)
+        folder.commit()
+        return manifest
 
 
 def cut_films(films: pa.Table, shard_sentences: int) -> Sequence[Part]:

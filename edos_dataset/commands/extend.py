@@ -84,8 +84,9 @@ def extend(
         command = ["edos extend", seed.name, *(source.name for source in sources), "--out", out.name]
         counts = extension.summary([source.name for source in sources], steps) | {"command": " ".join(command)}
         train = pa.concat_tables([tables["train"], *extension.tables])
-        texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False), "README.md": extended_card(counts)}
-        write_single(folder, EXTENDED, {**tables, "train": train}, texts)
+        texts, prepared = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False)}, folder.prepare()
+        write_single(prepared, EXTENDED, {**tables, "train": train}, extended_card(counts), texts)
         say("writing the labels audit")
-        write_audit(out, out / "audit.html")
+        write_audit(prepared, prepared / "audit.html")
+        folder.commit()
     return counts

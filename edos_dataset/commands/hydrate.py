@@ -25,14 +25,14 @@ from edos_dataset.commands.labels_only import labelling, text_stages
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
-from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.publishing.published import digests_of, prepare_published, summary
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
-from edos_dataset.runs.shards import digest, read_shard, replacing
+from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
@@ -101,34 +101,36 @@ def hydrate(
         command, fingerprint = "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint"))
         origin = Origin(command, fingerprint, versions(), inputs=inputs)
         makers = [*stages, *labelling(recipe)]
-        configs = write_published(folder, outputs, reader.language, makers, run.counts, origin)
+        configs = prepare_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
         differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
         missing = _missing(published, ids_of(outputs[facts["config"]]), films, quarantined, differing)
-        return Manifest(
+        digests = digests_of(configs)
+        manifest = Manifest(
             recipe=dump_recipe([*stages, Output(facts["config"])]),
             labels=facts,
             input={**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
             stages=[stage_entry(count) for count in run.counts],
             quarantined=quarantined,
             configs={written.config: summary(written) for written in configs},
-            missing=_write_missing(out / MISSING, missing, sum(facts["dialogues"].values())),
-            identical={
-                name: (out / name).is_file() and digest(out / name) == known for name, known in facts["files"].items()
-            },
+            missing=_write_missing(folder.prepared / MISSING, missing, sum(facts["dialogues"].values())),
+            identical={name: digests.get(name) == known for name, known in facts["files"].items()},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
-        ).write(out)
+        ).write(folder.prepared)
+        folder.commit()
+        return manifest
 
 
 def read_facts(labels: Path) -> dict[str, Any]:
     """Return the manifest of labels without text.
 
     Raises:
-        FolderError: there is none, or it is damaged.
+        FolderError: there is none, or it is damaged or unfinished.
     """
     path = labels / MANIFEST
+    check_whole(labels)
     try:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if facts["config"] in TURN_LABEL_CONFIGS and {"files", "dialogues", "label_sources"} <= facts.keys():

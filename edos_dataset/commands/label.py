@@ -15,7 +15,7 @@ from typing import Any
 from edos_dataset.commands.curate import device_of
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.publishing.published import prepare_published, summary
 from edos_dataset.releases.dialogues import lines_of, read_source, source_config
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
@@ -125,7 +125,7 @@ def _write_folder(
     model = Path(stage.model).name if Path(stage.model).exists() else stage.model
     command = f"edos label SOURCE --config {config} --model {model} --out edos"
     origin = Origin(command, stage.fingerprint(), versions())
-    [written] = write_published(folder, {target: shards}, language, [stage], run.counts, origin)
+    [written] = prepare_published(folder, {target: shards}, language, [stage], run.counts, origin)
     Manifest(
         source=source.name,
         model=stage.labeler.identity,
@@ -133,4 +133,5 @@ def _write_folder(
         input={"films": len(documents), "files": len(documents), "skipped": []},
         stages=[stage_entry(count) for count in run.counts],
         configs={target: summary(written)},
-    ).write(folder.path)
+    ).write(folder.prepared)
+    folder.commit()

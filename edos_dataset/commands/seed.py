@@ -31,7 +31,8 @@ def write_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
         FolderError: the folder holds something else, or cannot be written.
     """
     tables, counts = make_seed(answers, rules)
-    texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False), "README.md": seed_card(counts)}
+    texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False)}
     with OutputFolder(out, "crowd seed") as folder:
-        write_single(folder, AMT_SEED, tables, texts)
+        write_single(folder.prepare(), AMT_SEED, tables, seed_card(counts), texts)
+        folder.commit()
     return counts

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.publishing.cards.labels_only import labels_only_card
+from edos_dataset.publishing.content import with_content
 from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.folder import OutputFolder
@@ -81,7 +82,8 @@ def write_labels_only(
         write_text(prepared / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
         write_text(prepared / RECIPE, recipe)
         known = {name: models.get(name, {}) for name in sorted(counts.label_sources)}
-        write_text(prepared / "README.md", labels_only_card(manifest, known, RECIPE))
+        digests = {f"{LABELS_ONLY}/{path.name}": digest(prepared / LABELS_ONLY / path.name) for path in paths}
+        write_text(prepared / "README.md", with_content(labels_only_card(manifest, known, RECIPE), digests))
         folder.commit()
     return manifest
 

@@ -7,12 +7,14 @@ record is somebody else's, and nothing in it is touched.
 import json
 import os
 import shutil
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from filelock import FileLock, Timeout
 
+from edos_dataset.runs import commit
 from edos_dataset.runs.shards import write_text
 
 _RECORD = "made_by.json"
@@ -29,7 +31,7 @@ class OutputFolder:
 
         with OutputFolder(out, "curate") as folder:
             prepared = folder.prepare()
-            ...  # write below `prepared`
+            ...  # write all that the folder is to hold below `prepared`
             folder.commit()
 
     The lock is the operating system's: it goes with the process, however that ends.
@@ -39,6 +41,9 @@ class OutputFolder:
         command: whose it is, `curate` for `edos curate`.
         leads: whether this process holds it; of several processes of one run only the first does.
 
+    Attributes:
+        prepared: where the set is prepared.
+
     Raises:
         FolderError: on entering: `path` is no folder, holds something that this command did not write, cannot be
             written, or another process runs in it.
@@ -47,10 +52,12 @@ class OutputFolder:
     def __init__(self, path: Path, command: str, leads: bool = True) -> None:
         self.path, self.command, self.leads = path, command, leads
         self.run = path / ".run"
+        self.prepared = self.run / commit.PREPARED
+        self._keep: Collection[str] = ()
         self._lock = FileLock(self.run / "lock", timeout=0)
 
     def __enter__(self) -> "OutputFolder":
-        """Take hold of the folder; temporary files of killed processes go."""
+        """Take hold of the folder; temporary files of killed processes go, and what they committed is put in place."""
         if not self.leads:
             return self
         try:
@@ -69,6 +76,7 @@ class OutputFolder:
             for path in (*self.path.glob(_TEMPORARY), *self.run.rglob(_TEMPORARY)):
                 path.unlink(missing_ok=True)
             write_text(self.run / "process", str(os.getpid()))
+            commit.finish(self.path)
             write_text(self.run / _RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
         except BaseException:
             self._lock.release()
@@ -82,29 +90,34 @@ class OutputFolder:
         if self.leads:
             self._lock.release()
 
-    def prepare(self) -> Path:
-        """Return an empty folder, on the same file system, for what `commit` is to put in place."""
-        prepared = self.run / "prepared"
-        shutil.rmtree(prepared, ignore_errors=True)
-        prepared.mkdir(parents=True)
-        return prepared
+    def prepare(self, keep: Collection[str] = ()) -> Path:
+        """Return an empty folder, on the same file system, for what `commit` is to put in place.
+
+        Args:
+            keep: files of the set before, relative to the folder, that are part of the new one as they are.
+        """
+        shutil.rmtree(self.prepared, ignore_errors=True)
+        self.prepared.mkdir(parents=True)
+        self._keep = keep
+        return self.prepared
 
     def commit(self) -> None:
-        """Move everything prepared into the folder, into the place of what has the same name there.
+        """Let everything prepared take the place of what an earlier commit put here, all together (`runs.commit`).
 
-        Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never
-        half; who records what was written sees by its digests that it is not there, and writes it again.
+        What is prepared below `.run` goes to the folder's own. Killed before, it leaves the set that was there; killed
+        later, the next command in the folder ends what it began.
+
+        Raises:
+            FolderError: something is in its place that no command of this package put there; all stays as it was.
         """
-        prepared, retired = self.run / "prepared", self.run / "retired"
-        shutil.rmtree(retired, ignore_errors=True)
-        retired.mkdir()
-        for entry in sorted(prepared.iterdir()):
-            goal = self.path / entry.name
-            if goal.exists():
-                goal.rename(retired / entry.name)
-            entry.rename(goal)
-        prepared.rmdir()
-        shutil.rmtree(retired)
+        try:
+            commit.begin(self.path, self._keep)
+        except commit.ForeignFileError as error:
+            raise FolderError(
+                f"{self.path / str(error)} was not written by `edos {self.command}` and would be lost: move it away, "
+                "and give the command again"
+            ) from error
+        commit.finish(self.path)
 
     def _check(self) -> None:
         """Refuse a folder that is not this command's."""
@@ -136,6 +149,21 @@ class OutputFolder:
         with suppress(OSError):
             return f"process {(self.run / 'process').read_text(encoding='utf-8')}"
         return "another process"  # it has the lock, but has not yet written its number
+
+
+def check_whole(folder: Path) -> None:
+    """Let nobody read a folder whose files are not all of one set.
+
+    Raises:
+        FolderError: a command has committed a set there and not yet put all of it in place.
+    """
+    run = folder / ".run"
+    if (run / commit.JOURNAL).exists():
+        name = f"`edos {_command(run)}`" if _command(run) else "the command that writes it"
+        raise FolderError(
+            f"{folder} is unfinished: {name} is putting its files in place, or was stopped at that; wait for it, or "
+            "give it again"
+        )
 
 
 def check_out_file(out: Path, otherwise: str = "") -> Path:

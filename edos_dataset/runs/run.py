@@ -123,8 +123,9 @@ class Run:
         if record is None or record.key != key:
             table, count, facts = make()
             file_digest = write_shard(path, table)
-            record = ShardRecord(key, file_digest, path.stat().st_size, table.num_rows, [count], facts=facts)
-            write_record(path, record)
+            write_record(path, ShardRecord(key, file_digest, path.stat().st_size, table.num_rows, [count], facts=facts))
+            record = read_record(path, verify=False)  # as a later call reads it
+            assert record is not None
         return read_shard(path), record
 
     def _write_inputs(self, parts: Iterable[Part]) -> list[Shard]:

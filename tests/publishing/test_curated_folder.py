@@ -1,4 +1,4 @@
-"""What `write_published` leaves in a folder: files, card and picture that belong together,
+"""What `prepare_published` leaves in a folder: files, card and picture that belong together,
 whatever was there before.
 """
 
@@ -9,7 +9,7 @@ import pytest
 
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
-from edos_dataset.publishing.published import write_published
+from edos_dataset.publishing.published import prepare_published
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.schema import CONFIGS
 from published_folder import films_of, write_shards
@@ -23,7 +23,9 @@ def put(out, configs=CONFIGS, films=FILMS):
     """Write shards into a folder, as a run does."""
     outputs = {config: write_shards(out.parent / "shards", films, config) for config in configs}
     with OutputFolder(out, "curate") as folder:
-        return write_published(folder, outputs, "en", [], [], ORIGIN)
+        written = prepare_published(folder, outputs, "en", [], [], ORIGIN)
+        folder.commit()
+        return written
 
 
 def content(out):

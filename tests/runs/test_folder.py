@@ -144,61 +144,6 @@ def test_a_folder_whose_process_was_killed_before_the_record_is_taken(tmp_path):
         assert json.loads((tmp_path / ".run" / "made_by.json").read_text())["command"] == "curate"
 
 
-def test_what_is_prepared_takes_the_place_of_what_has_its_name(tmp_path):
-    (tmp_path / "out").mkdir()
-    with OutputFolder(tmp_path / "out", "toy") as folder:
-        for text in ("old", "new"):
-            prepared = folder.prepare()
-            (prepared / "os").mkdir()
-            (prepared / "os" / f"{text}.txt").write_text(text)
-            (folder.path / "notes").write_text("mine")
-            folder.commit()
-        assert sorted(path.name for path in folder.path.iterdir()) == [".run", "notes", "os"]
-        assert [path.name for path in (folder.path / "os").iterdir()] == ["new.txt"]
-        assert {path.name for path in folder.run.iterdir()} == {"lock", "made_by.json", "process"}
-
-
 def test_only_the_process_that_leads_holds_the_folder(tmp_path):
     with OutputFolder(tmp_path, "toy"), OutputFolder(tmp_path, "toy", leads=False) as other:
         assert other.run == tmp_path / ".run"
-
-
-@pytest.mark.parametrize("old", [True, False])
-@pytest.mark.parametrize("moment", range(1, 6))
-def test_killed_while_it_is_put_in_place_and_done_again(tmp_path, monkeypatch, old, moment):
-    """Entries are old, new or missing, never half, and the next commit ends in the same."""
-
-    def commit(folder, text):
-        prepared = folder.prepare()
-        for name in ("edos", "os"):
-            (prepared / name).mkdir()
-            (prepared / name / "train").write_text(text)
-        folder.commit()
-
-    def texts(folder):
-        paths = [path for path in folder.path.rglob("*") if path.is_file() and ".run" not in path.parts]
-        return {path.relative_to(folder.path).as_posix(): path.read_text() for path in paths}
-
-    moves, real = [], Path.rename
-
-    def rename(path, target):
-        moves.append(path)
-        if len(moves) == moment:
-            raise KeyboardInterrupt
-        return real(path, target)
-
-    with OutputFolder(tmp_path / "out", "toy") as folder:
-        (folder.path / "README.md").write_text("mine")
-        if old:
-            commit(folder, "old")
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "rename", rename)
-            if moment <= (4 if old else 2):
-                with pytest.raises(KeyboardInterrupt):
-                    commit(folder, "new")
-            else:
-                commit(folder, "new")
-        assert set(texts(folder).values()) <= {"old", "new", "mine"}
-        commit(folder, "new")
-        assert texts(folder) == {"edos/train": "new", "os/train": "new", "README.md": "mine"}
-        assert not {"prepared", "retired"} & {path.name for path in folder.run.iterdir()}
