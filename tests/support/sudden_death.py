@@ -1,5 +1,6 @@
 """A process that dies at one of the steps by which it changes a folder, played inside of this one."""
 
+import json
 import os
 from contextlib import contextmanager
 
@@ -7,6 +8,9 @@ import pytest
 
 CHANGES = ("rename", "replace", "unlink", "remove", "rmdir", "mkdir", "link", "symlink")
 """Functions of `os` that change what a folder holds; `pathlib` and `shutil` call them."""
+
+
+MANIFESTS, MOMENTARY = ("manifest.json",), {"seconds", "per_second", "workers", "made_now"}
 
 
 class DeathError(BaseException):
@@ -69,3 +73,15 @@ def files_in(folder):
         for path in sorted(folder.rglob("*"))
         if path.is_file() and ".run" not in path.relative_to(folder).parts
     }
+
+
+def untimed(folder):
+    """Return what a folder holds beside `.run`, but for what its manifest tells of this machine and this moment."""
+
+    def kept(value):
+        if isinstance(value, dict):
+            return {name: kept(entry) for name, entry in value.items() if name not in MOMENTARY}
+        return list(map(kept, value)) if isinstance(value, list) else value
+
+    files = files_in(folder)
+    return files | {name: json.dumps(kept(json.loads(files[name]))).encode() for name in files if name in MANIFESTS}
