@@ -399,14 +399,55 @@ def test_rejects_asked_for_later_and_no_longer(tmp_path):
     assert rejects(tmp_path) == wanted
 
 
-def test_an_older_record_without_rejects_is_made_again(tmp_path):
+def altered(content):
+    """Yield a record with every value in it altered, left out, or of another type, one at a time."""
+    for key in content:
+        others = [content[key] + 1] if isinstance(content[key], int | float) else []
+        for other in [*others, None, [["x"]]]:
+            if other != content[key]:
+                yield {**content, key: other}
+        yield {name: value for name, value in content.items() if name != key}
+        if isinstance(content[key], list) and content[key] and isinstance(content[key][0], dict):
+            for one in altered(content[key][0]):
+                yield {**content, key: [one, *content[key][1:]]}
+        if isinstance(content[key], dict):
+            yield {**content, key: {**content[key], "more": 1}}
+            for one in altered(content[key]):
+                yield {**content, key: one}
+
+
+def told(run):
+    """What a run tells of itself, but its times."""
+    counts = [{**vars(count), "seconds": 0} for count in run.counts]
+    return (
+        counts,
+        run.notes,
+        run.rows,
+        {config: list(map(Path.read_bytes, run.outputs[config])) for config in run.outputs},
+    )
+
+
+@pytest.mark.parametrize("file", [f"{OPEN}/00001.json", f"{LARGEST}/00000.json", f"{LARGEST}/decided.json"])
+def test_an_altered_record_is_not_believed(tmp_path, file):
+    wanted = told(execute(tmp_path))
+    path = tmp_path / file
+    record = json.loads(path.read_text())
+    texts = [json.dumps(content) for content in altered(record)]
+    for text in [*texts, "[" * 100_000, "\ud800", '{"sha256": {}}']:
+        path.write_text(text, errors="surrogatepass")
+        assert told(execute(tmp_path)) == wanted, text[:300]
+        assert json.loads(path.read_text()).keys() == record.keys(), "made again"
+
+
+def test_what_a_run_did_not_write_stays_among_its_shards(tmp_path):
     execute(tmp_path)
-    for path in tmp_path.glob("*/0*.json"):
-        record = json.loads(path.read_text())
-        del record["rejects"]
-        path.write_text(json.dumps(record))
-    assert execute(tmp_path).made == 0
-    assert execute(tmp_path, keep_rejects=True).made == 8
+    mine = [tmp_path / OPEN / name for name in ("notes.txt", "my.parquet", "README", "00001.parquet.bak", "00001.csv")]
+    for path in mine:
+        path.write_text("mine")
+    (tmp_path / OPEN / "00009.parquet").symlink_to(mine[0])
+    execute(tmp_path, shards_of(SIZES[:4]))
+    assert not (tmp_path / OPEN / "00003.parquet").exists()
+    assert [path.read_text() for path in mine] == ["mine"] * 5 and (tmp_path / OPEN / "00009.parquet").is_symlink()
 
 
 def test_progress(tmp_path):
