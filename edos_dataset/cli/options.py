@@ -53,6 +53,7 @@ Engine = Annotated[
     ),
 ]
 MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}

@@ -22,6 +22,7 @@ from edos_dataset.runs.cutting import Part, cut_by_hash
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
@@ -30,6 +31,7 @@ from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.stage import SegmentTurns
+from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 from edos_dataset.sources.read import ReadFilms
 
@@ -127,6 +129,7 @@ def curate(
     language: str = "en",
     keep_rejects: bool = False,
     shard_sentences: int = SHARD_SENTENCES,
+    force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any] | None:
     """Run a pipeline over the files of an inventory and write the published layout.
@@ -141,6 +144,8 @@ def curate(
         language: code of the dialogues' language, for the card.
         keep_rejects: write everything that is dropped, with its reason, to `out/.run/*/*.rejects.parquet`.
         shard_sentences: sentences a shard.
+        force: replace a finished run by one of another recipe, or of films that are fewer or have changed, and files
+            that were edited since; more films need no leave.
         progress: called after each shard.
 
     Returns:
@@ -152,11 +157,14 @@ def curate(
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
-    films = inventory.films.slice(0, limit)
+    films = with_contents(inventory.films.slice(0, limit))
     with (
         engine_of(engine, workers, device_of(pipeline)) as crew,
-        OutputFolder(out, "curate", crew.leads) as folder,
+        OutputFolder(out, "curate", crew.leads, force) as folder,
     ):
+        made_of = MadeOf(parameters_of(pipeline), {"films": contents_of(films)}, fingerprint_of(pipeline))
+        if crew.leads:
+            made_of.check(folder)
         run = Run(folder.run, crew, keep_rejects, progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:

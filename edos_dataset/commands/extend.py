@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.single import write_single
 from edos_dataset.releases.dialogues import read_sources
 from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf, digests_of
 from edos_dataset.runs.run import Run
 from edos_dataset.schema import EXTENDED, SPLITS
 
@@ -39,6 +42,7 @@ def extend(
     every_turn: bool = True,
     config: str | None = None,
     memory: int = TWO_GB,
+    force: bool = False,
     say: Say = lambda text: None,
 ) -> dict[str, Any]:
     """Label dialogues of a pool, starting from the training part of a seed, and write the data set "extended".
@@ -55,6 +59,7 @@ def extend(
         every_turn: every turn of the pool may get a label; else only the last one of each dialogue.
         config: config of the folders; by default the first that each has.
         memory: bytes for a search.
+        force: replace a finished extension by one of other parameters or input, and files that were edited since.
         say: told what is being done.
 
     Returns:
@@ -69,7 +74,21 @@ def extend(
     if not tables["train"].num_rows:
         raise ValueError(f"{seed} has no dialogue with a label in its training part: nothing to start from")
     chosen = encoder or Encoder()
-    with OutputFolder(out, "extend") as folder, LocalEngine() as engine:
+    with OutputFolder(out, "extend", force=force) as folder, LocalEngine() as engine:
+        made_of = MadeOf(
+            {
+                "steps": [step.name for step in steps],
+                **{f"{n}.{name}": value for n, step in enumerate(steps, 1) for name, value in asdict(step).items()},
+                "encoder": chosen.identity,
+                "learner": learner,
+                "history": history,
+                "every turn": every_turn,
+                "config": config,
+            },
+            {"files": digests_of([seed, *sources])},
+            code_hash(__name__),
+        )
+        made_of.check(folder)
         store = VectorStore(folder.run / "vectors", chosen)
         say("reading and embedding the pool")
         progress = lambda turns: say(f"embedding the pool: {turns:,} turns")  # noqa: E731

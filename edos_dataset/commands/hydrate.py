@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films
+from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films, fingerprint_of
 from edos_dataset.commands.labels_only import labelling, text_stages
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
@@ -28,12 +28,14 @@ from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
 from edos_dataset.publishing.published import digests_of, prepare_published, summary
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
+from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
+from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 from edos_dataset.text import hash64
@@ -53,6 +55,7 @@ def hydrate(
     workers: int = 1,
     engine: str = "local",
     shard_sentences: int = SHARD_SENTENCES,
+    force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any] | None:
     """Rebuild the labelled config of which `labels` holds the labels, and write it in the published layout; what is
@@ -68,6 +71,7 @@ def hydrate(
         workers: processes.
         engine: where they run (`runs.engines.base`).
         shard_sentences: sentences a shard.
+        force: replace a finished hydration by one of other labels or input, and files that were edited since.
         progress: called after each shard.
 
     Returns:
@@ -90,9 +94,16 @@ def hydrate(
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
-    films = labelled_films(inventory.films, published.documents)
+    films = with_contents(labelled_films(inventory.films, published.documents))
     pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
-    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads) as folder:
+    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
+        made_of = MadeOf(
+            parameters_of(stages) | {"content of the labels": published.content},
+            {"films": contents_of(films)},
+            fingerprint_of(pipeline),
+        )
+        if crew.leads:
+            made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:

@@ -7,7 +7,6 @@ Started so, each process labels its own share of the shards, and the first one p
 of one process. Killed at any moment, the same command goes on (`runs.run`).
 """
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output
-from edos_dataset.runs.run import INPUT, Progress, Run
+from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 
 CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
@@ -76,7 +75,7 @@ def label(
         config = source_config(source, config)
     stage.fingerprint()  # a model that cannot label says so before anything is written
     place = out if source.is_dir() else out.with_name(f"{out.name}.parts")
-    new = not (place / ".run" / INPUT).exists()
+    new = not (place / ".run").exists()
     with (
         engine_of(engine, workers, device_of([stage])) as crew,
         OutputFolder(place, "label", crew.leads) as folder,
@@ -86,7 +85,7 @@ def label(
             shards = run.execute(numbered(tables), [stage, Output(_LABELLED)])[_LABELLED]
         except ValueError:
             if new and crew.leads:  # after a bad line nothing stays that was not there before
-                shutil.rmtree(place)
+                folder.discard()
             raise
         if not crew.leads:
             return None
@@ -96,7 +95,7 @@ def label(
             _write_lines(out, shards)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
     if not source.is_dir():
-        shutil.rmtree(place)
+        folder.discard()
     return done
 
 
@@ -104,7 +103,7 @@ def _check_out(source: Path, out: Path) -> None:
     if out.resolve() == source.resolve():
         raise FolderError(f"{out} is the source and would be lost: give another --out")
     if not source.is_dir():
-        check_out_file(out)
+        check_out_file(out, force=True)
 
 
 def _write_lines(out: Path, shards: Sequence[Path]) -> None:

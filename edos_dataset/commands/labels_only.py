@@ -33,7 +33,9 @@ def text_stages(recipe: Sequence[Item]) -> list[Stage]:
     return stages
 
 
-def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None = None) -> dict[str, Any]:
+def write_labels(
+    run: Path, out: Path, config: str = "edos", recipe: Path | None = None, force: bool = False
+) -> dict[str, Any]:
     """Write the labels of a run without text (`publishing.labels_only.write_labels_only`).
 
     Args:
@@ -41,6 +43,7 @@ def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None
         out: a new or empty folder, or one of earlier labels.
         config: "edos" or "edos_initial".
         recipe: YAML by which the dialogues were made; by default what the run's manifest says.
+        force: replace finished labels by those of another config, recipe or run, and files that were edited since.
 
     Returns:
         The labels' manifest.
@@ -63,7 +66,7 @@ def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None
     )
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
-    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records)
+    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records, force)
 
 
 def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:

@@ -36,7 +36,13 @@ def without_text(table: pa.Table) -> pa.Table:
 
 
 def write_labels_only(
-    run: Path, out: Path, config: str, facts: Mapping[str, Any], recipe: str, models: Mapping[str, Mapping[str, Any]]
+    run: Path,
+    out: Path,
+    config: str,
+    facts: Mapping[str, Any],
+    recipe: str,
+    models: Mapping[str, Mapping[str, Any]],
+    force: bool = False,
 ) -> dict[str, Any]:
     """Write the labels of a config as a folder that `datasets.load_dataset(out, "labels_only")` loads.
 
@@ -44,11 +50,12 @@ def write_labels_only(
 
     Args:
         run: a folder that `edos curate` or `edos label` wrote.
-        out: a new or empty folder, or one that this function wrote, which is replaced.
+        out: a new or empty folder, or one that this function wrote, which is brought up to date.
         config: one of TURN_LABEL_CONFIGS.
         facts: the run's manifest; its fingerprint and versions are kept.
         recipe: YAML of the pipeline that made the dialogues; it goes to `labels_only/recipe.yaml`.
         models: name of each model that gave labels to the record of its making, as far as they are known.
+        force: replace finished labels by those of another config, recipe or run, and files that were edited since.
 
     Returns:
         What goes to `labels_only/manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the
@@ -67,7 +74,7 @@ def write_labels_only(
             f"{run} has no dialogues in the config {config!r}: give a folder that `edos curate` wrote, and one of its "
             "configs as --config"
         )
-    with OutputFolder(out, "labels-only") as folder:
+    with OutputFolder(out, "labels-only", force=force) as folder:
         prepared = folder.prepare()
         counts = _Counts()
         for path in paths:

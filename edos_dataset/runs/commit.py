@@ -13,13 +13,12 @@ files, such as the manifest, change one by one with the card.
 A power cut is no kill: nothing is synchronised with the disk, so what it leaves torn is found by its digest.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.shards import digest, read_checked, write_checked
 
 PREPARED, JOURNAL, COMMITTED = "prepared", "commit.json", "committed.json"
 _RETIRED, _RUN = "retired", ".run"
@@ -47,7 +46,8 @@ def begin(folder: Path, keep: Collection[str]) -> None:
         there = {f"{entry}/{name}" for name in _files(goal)} if goal.is_dir() else {entry}
         if foreign := sorted(name for name in there - set(before) if os.path.lexists(folder / name)):
             raise ForeignFileError(foreign[0])
-    write_text(run / JOURNAL, json.dumps({"files": sorted([*keep, *new]), "gone": sorted(gone)}, indent=1))
+    files = {name: before[name] for name in keep} | {name: digest(run / PREPARED / name) for name in new}
+    write_checked(run / JOURNAL, {"files": files, "gone": sorted(gone)})
 
 
 def finish(folder: Path) -> None:
@@ -61,7 +61,7 @@ def finish(folder: Path) -> None:
     if retired.exists():
         shutil.rmtree(retired)
     retired.mkdir()
-    for name in [*_read(journal, "gone"), *(entry.name for entry in waiting if (folder / entry.name).is_dir())]:
+    for name in [*read_checked(journal).get("gone", []), *(entry.name for entry in waiting if (folder / entry.name).is_dir())]:
         if os.path.lexists(folder / name):
             (folder / name).rename(retired / name)
     for entry in sorted(waiting, key=Path.is_dir):  # the card before data
@@ -73,16 +73,34 @@ def finish(folder: Path) -> None:
     journal.replace(run / COMMITTED)
 
 
-def committed(folder: Path) -> list[str]:
-    """Return the files of the set that a folder holds, relative to it; none where no command has committed any."""
-    return _read(folder / _RUN / COMMITTED, "files")
+def committed(folder: Path) -> dict[str, str]:
+    """Return the files of the set that a folder holds, relative to it, and the SHA-256 with which they were committed;
+    none where no command has committed any, or the record is damaged: then nothing counts as ours.
+    """
+    return dict(read_checked(folder / _RUN / COMMITTED).get("files", {}))
 
 
-def _read(journal: Path, key: str) -> list[str]:
-    try:
-        return list(map(str, json.loads(journal.read_text(encoding="utf-8"))[key]))
-    except (OSError, ValueError, KeyError, TypeError):  # none, or damaged: then nothing counts as ours
-        return []
+def edited(folder: Path) -> Iterator[str]:
+    """Yield the committed files in whose place something else is now: another content, or a link on their path."""
+    for name, known in committed(folder).items():
+        path = folder / name
+        linked = any(part.is_symlink() for part in (path, *path.parents[: name.count("/")]))
+        if linked or (path.exists() and not path.is_dir() and not (path.is_file() and digest(path) == known)):
+            yield name
+
+
+def added(folder: Path) -> Iterator[str]:
+    """Yield the files in committed folders that were not committed there."""
+    known = committed(folder)
+    for entry in sorted({_entry(name) for name in known if "/" in name}):
+        if not (folder / entry).is_symlink():
+            yield from sorted({f"{entry}/{name}" for name in _files(folder / entry)} - known.keys())
+
+
+def note(folder: Path, name: str) -> None:
+    """Record that a file is as its command has left it by now, where it is written beside a commit."""
+    files = committed(folder) | {name: digest(folder / name)}
+    write_checked(folder / _RUN / COMMITTED, {"files": files, "gone": []})
 
 
 def _entry(name: str) -> str:

@@ -6,6 +6,7 @@ record is somebody else's, and nothing in it is touched.
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Collection
 from contextlib import suppress
@@ -15,11 +16,14 @@ from types import TracebackType
 from filelock import FileLock, Timeout
 
 from edos_dataset.runs import commit
-from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.shards import left_by_killed, write_text
 
 _RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
-_BEFORE_THE_RECORD = {"lock", "process"}
+_BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(_RECORD)})\..*\.tmp")
+
+_PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
+"""Files of a run that has published nothing."""
 
 
 class FolderError(ValueError):
@@ -40,6 +44,8 @@ class OutputFolder:
         path: the folder; it is made if it is not there.
         command: whose it is, `curate` for `edos curate`.
         leads: whether this process holds it; of several processes of one run only the first does.
+        force: whether what would be lost may be: files that this command wrote and somebody has edited since, and what
+            a finished command made of something else (`runs.made_of`). What it never wrote stays even then.
 
     Attributes:
         prepared: where the set is prepared.
@@ -49,8 +55,8 @@ class OutputFolder:
             written, or another process runs in it.
     """
 
-    def __init__(self, path: Path, command: str, leads: bool = True) -> None:
-        self.path, self.command, self.leads = path, command, leads
+    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False) -> None:
+        self.path, self.command, self.leads, self.force = path, command, leads, force
         self.run = path / ".run"
         self.prepared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
@@ -73,11 +79,12 @@ class OutputFolder:
                 f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
             ) from error
         try:
-            for path in (*self.path.glob(_TEMPORARY), *self.run.rglob(_TEMPORARY)):
+            for path in (*left_by_killed(self.path), *self.run.rglob(_TEMPORARY)):
                 path.unlink(missing_ok=True)
             write_text(self.run / "process", str(os.getpid()))
             commit.finish(self.path)
             write_text(self.run / _RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
+            self._check_edited()
         except BaseException:
             self._lock.release()
             raise
@@ -110,6 +117,7 @@ class OutputFolder:
         Raises:
             FolderError: something is in its place that no command of this package put there; all stays as it was.
         """
+        self._check_edited()  # again, as the work may have taken days
         try:
             commit.begin(self.path, self._keep)
         except commit.ForeignFileError as error:
@@ -119,6 +127,15 @@ class OutputFolder:
             ) from error
         commit.finish(self.path)
 
+    def discard(self) -> None:
+        """Remove what this package keeps in the folder for itself, and the folder if nothing else is in it."""
+        for path in self.run.rglob("*"):
+            if _PRIVATE.fullmatch(path.relative_to(self.run).as_posix()) and not path.is_dir():
+                path.unlink()
+        for where, _, _ in os.walk(self.path, topdown=False):
+            with suppress(OSError):  # something else is in it
+                os.rmdir(where)
+
     def _check(self) -> None:
         """Refuse a folder that is not this command's."""
         if not self.path.exists():
@@ -126,6 +143,12 @@ class OutputFolder:
         if not self.path.is_dir():
             raise FolderError(f"{self.path} is no folder: give a new or empty folder as --out")
         others = {path.name for path in self.path.iterdir()} - {".run"}
+        for path in (self.run, *self.run.glob("*"), *self.run.glob("*/*")):
+            if path.is_symlink():
+                raise FolderError(
+                    f"{path} is a symbolic link, which no command of this package makes: give a new or empty folder as "
+                    "--out"
+                )
         if not self.run.is_dir():
             if others or self.run.exists():
                 raise FolderError(
@@ -133,7 +156,7 @@ class OutputFolder:
                 )
             return
         command = _command(self.run)
-        inside = {path.name for path in self.run.iterdir()} - _BEFORE_THE_RECORD
+        inside = [path for path in self.run.iterdir() if not _BEFORE_THE_RECORD.fullmatch(path.name)]
         if command is None and (others or inside):
             raise FolderError(
                 f"{self.path} was written by another program, or by an earlier version of this package: give a new or "
@@ -145,9 +168,22 @@ class OutputFolder:
                 "folder as --out"
             )
 
+    def _check_edited(self) -> None:
+        """Refuse to lose what this command did not write."""
+        for name in commit.added(self.path):
+            raise FolderError(
+                f"{self.path / name} was not written by `edos {self.command}` and would be lost: move it away, and "
+                "give the command again"
+            )
+        for name in () if self.force else commit.edited(self.path):
+            raise FolderError(
+                f"{self.path / name} is not as `edos {self.command}` wrote it, but edited or damaged, and would be "
+                "replaced: move it away, or give --force"
+            )
+
     def _holder(self) -> str:
-        with suppress(OSError):
-            return f"process {(self.run / 'process').read_text(encoding='utf-8')}"
+        with suppress(OSError, ValueError):
+            return f"process {int((self.run / 'process').read_text(encoding='ascii'))}"
         return "another process"  # it has the lock, but has not yet written its number
 
 
@@ -166,15 +202,17 @@ def check_whole(folder: Path) -> None:
         )
 
 
-def check_out_file(out: Path, otherwise: str = "") -> Path:
-    """Return where a file is to be written: behind a symbolic link, which stays.
+def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
+    """Return where a file is to be written: behind a symbolic link, which stays. What killed processes have left of it
+    goes.
 
     Args:
         out: the file.
         otherwise: what else may be given as --out, for the message.
+        force: whether a file that is there may be replaced.
 
     Raises:
-        FolderError: `out` is no plain file, or in no folder.
+        FolderError: `out` is there, is no plain file, or in no folder.
     """
     target = out.resolve()
     if target.exists() and not target.is_file():
@@ -184,6 +222,10 @@ def check_out_file(out: Path, otherwise: str = "") -> Path:
         raise FolderError(
             f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
         )
+    if target.exists() and not force:
+        raise FolderError(f"{out} is there already: give another --out, or --force to replace it")
+    for left in left_by_killed(target.parent, target.name):
+        left.unlink(missing_ok=True)
     return target
 
 
@@ -191,6 +233,7 @@ def _command(run: Path) -> str | None:
     """Return the command whose folder this is, None where no record of ours says so."""
     try:
         record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
-        return str(record["command"]) if record["package"] == "edos-dataset" else None
-    except (OSError, ValueError, TypeError, KeyError):
+        ours = record["package"] == "edos-dataset" and isinstance(record["command"], str)
+        return record["command"] if ours else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
