@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS, Engine
+from edos_dataset.cli.options import MODELS, Engine, Force
 
 
 @explained()
@@ -33,6 +33,7 @@ def label(
         int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
     ] = None,
     config: Annotated[str | None, typer.Option(help="Config of the folder.", show_default="the default one")] = None,
+    force: Force = False,
 ) -> None:
     """Label every turn of dialogues, with its history.
 
@@ -52,6 +53,7 @@ def label(
             out,
             stage,
             config=config,
+            force=force,
             workers=workers or default_workers(stage.device),
             engine=engine or default_engine(),
             progress=progress,

@@ -17,7 +17,7 @@ from edos_dataset.labeling.models.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.published import prepare_published, summary
+from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.runs.cutting import Part, cut_by_hash
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
@@ -187,6 +187,7 @@ def curate(
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
         ).write(folder.prepared)
+        made_of.write(folder, holds(inputs["films"], configs))
         folder.commit()
         return manifest
 

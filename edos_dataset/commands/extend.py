@@ -17,6 +17,7 @@ from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
 from edos_dataset.augmentation.rows import rows_of_seed
 from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.augmentation.steps import PAPERS, Step
+from edos_dataset.commands.audit import PAGE
 from edos_dataset.crowd.seed import read_seed
 from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.publishing.cards.extended import extended_card
@@ -106,6 +107,7 @@ def extend(
         texts, prepared = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False)}, folder.prepare()
         write_single(prepared, EXTENDED, {**tables, "train": train}, extended_card(counts), texts)
         say("writing the labels audit")
-        write_audit(prepared, prepared / "audit.html")
+        write_audit(prepared, prepared / PAGE)
+        made_of.write(folder, {"labels": counts["rows"]})
         folder.commit()
     return counts

@@ -25,7 +25,7 @@ from edos_dataset.commands.labels_only import labelling, text_stages
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
-from edos_dataset.publishing.published import digests_of, prepare_published, summary
+from edos_dataset.publishing.published import digests_of, holds, prepare_published, summary
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
 from edos_dataset.runs.made_of import MadeOf, parameters_of
@@ -130,6 +130,7 @@ def hydrate(
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
         ).write(folder.prepared)
+        made_of.write(folder, holds(inputs["films"], configs))
         folder.commit()
         return manifest
 

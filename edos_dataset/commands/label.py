@@ -14,15 +14,17 @@ from typing import Any
 from edos_dataset.commands.curate import device_of
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.published import prepare_published, summary
+from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.releases.dialogues import lines_of, read_source, source_config
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
+from edos_dataset.runs.tables import config_files
 
 CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
 """Turns a shard, the unit of work, of resuming and of memory: some seconds of a core, so that a small file keeps all of
@@ -38,6 +40,7 @@ def label(
     stage: AnnotateDialogues,
     *,
     config: str | None = None,
+    force: bool = False,
     workers: int = 1,
     engine: str = "local",
     shard_turns: int | None = None,
@@ -52,6 +55,8 @@ def label(
         stage: the model and its parameters.
         config: the folder's config; by default the first of `schema.CONFIGS` that it has. "os", which has no labels,
             becomes "edos".
+        force: replace what is there: for a folder labels of another model, or of dialogues that have changed, and files
+            that were edited since.
         workers: processes, of every process that a launcher started; neither their number nor the engine changes a
             byte.
         engine: where they run (`runs.engines.base`).
@@ -70,7 +75,7 @@ def label(
     """
     shard_turns = shard_turns or (CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS)
     tables = read_source(source, config, shard_turns)
-    _check_out(source, out)
+    _check_out(source, out, force)
     if source.is_dir():
         config = source_config(source, config)
     stage.fingerprint()  # a model that cannot label says so before anything is written
@@ -78,8 +83,11 @@ def label(
     new = not (place / ".run").exists()
     with (
         engine_of(engine, workers, device_of([stage])) as crew,
-        OutputFolder(place, "label", crew.leads) as folder,
+        OutputFolder(place, "label", crew.leads, force) as folder,
     ):
+        made_of = _made_of(source, stage, config)
+        if crew.leads:
+            made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         try:
             shards = run.execute(numbered(tables), [stage, Output(_LABELLED)])[_LABELLED]
@@ -90,7 +98,7 @@ def label(
         if not crew.leads:
             return None
         if config is not None and source.is_dir():
-            _write_folder(source, folder, shards, stage, run, config)
+            _write_folder(source, folder, shards, stage, run, config, made_of)
         else:
             _write_lines(out, shards)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
@@ -99,11 +107,16 @@ def label(
     return done
 
 
-def _check_out(source: Path, out: Path) -> None:
+def _check_out(source: Path, out: Path, force: bool) -> None:
     if out.resolve() == source.resolve():
         raise FolderError(f"{out} is the source and would be lost: give another --out")
     if not source.is_dir():
-        check_out_file(out, force=True)
+        check_out_file(out, force=force)
+
+
+def _made_of(source: Path, stage: AnnotateDialogues, config: str | None) -> MadeOf:
+    files = [path for paths in config_files(source, config).values() for path in paths] if config else []
+    return MadeOf(parameters_of([stage]) | {"config": config}, {"files": digests_of(files)}, stage.fingerprint())
 
 
 def _write_lines(out: Path, shards: Sequence[Path]) -> None:
@@ -113,7 +126,13 @@ def _write_lines(out: Path, shards: Sequence[Path]) -> None:
 
 
 def _write_folder(
-    source: Path, folder: OutputFolder, shards: list[Path], stage: AnnotateDialogues, run: Run, config: str
+    source: Path,
+    folder: OutputFolder,
+    shards: list[Path],
+    stage: AnnotateDialogues,
+    run: Run,
+    config: str,
+    made_of: MadeOf,
 ) -> None:
     """Write the labels of a config of the source, with card and manifest, as `edos curate` does."""
     target = "edos" if config == "os" else config
@@ -133,4 +152,5 @@ def _write_folder(
         stages=[stage_entry(count) for count in run.counts],
         configs={target: summary(written)},
     ).write(folder.prepared)
+    made_of.write(folder, holds(len(documents), [written]))
     folder.commit()

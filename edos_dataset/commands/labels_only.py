@@ -3,6 +3,7 @@ hydrate` makes the text.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from edos_dataset.cleaning.duplicates import KeyTurns
 from edos_dataset.commands.curate import KNOWN
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.labels_only import write_labels_only
+from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.pipeline import Stage
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
+from edos_dataset.runs.tables import config_files
 from edos_dataset.sources.read import ReadFilms
 
 
@@ -66,7 +69,9 @@ def write_labels(
     )
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
-    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records, force)
+    files = chain.from_iterable(config_files(run, config).values())
+    made_of = MadeOf({"config": config, **parameters_of(pipeline, contents=False)}, {"files": digests_of(files)})
+    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records, made_of, force)
 
 
 def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:

@@ -17,6 +17,7 @@ from edos_dataset.publishing.content import with_content
 from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf
 from edos_dataset.runs.shards import digest, read_pieces, replacing, write_text
 from edos_dataset.runs.tables import config_files
 from edos_dataset.schema import LABELS_ONLY, SPLITS, TURN_LABEL_CONFIGS, arrow_schema
@@ -42,6 +43,7 @@ def write_labels_only(
     facts: Mapping[str, Any],
     recipe: str,
     models: Mapping[str, Mapping[str, Any]],
+    made_of: MadeOf,
     force: bool = False,
 ) -> dict[str, Any]:
     """Write the labels of a config as a folder that `datasets.load_dataset(out, "labels_only")` loads.
@@ -55,6 +57,7 @@ def write_labels_only(
         facts: the run's manifest; its fingerprint and versions are kept.
         recipe: YAML of the pipeline that made the dialogues; it goes to `labels_only/recipe.yaml`.
         models: name of each model that gave labels to the record of its making, as far as they are known.
+        made_of: what decides the labels.
         force: replace finished labels by those of another config, recipe or run, and files that were edited since.
 
     Returns:
@@ -75,6 +78,7 @@ def write_labels_only(
             "configs as --config"
         )
     with OutputFolder(out, "labels-only", force=force) as folder:
+        made_of.check(folder)
         prepared = folder.prepare()
         counts = _Counts()
         for path in paths:
@@ -91,6 +95,7 @@ def write_labels_only(
         known = {name: models.get(name, {}) for name in sorted(counts.label_sources)}
         digests = {f"{LABELS_ONLY}/{path.name}": digest(prepared / LABELS_ONLY / path.name) for path in paths}
         write_text(prepared / "README.md", with_content(labels_only_card(manifest, known, RECIPE), digests))
+        made_of.write(folder, {"dialogues": sum(counts.dialogues.values()), "turns": sum(counts.turns.values())})
         folder.commit()
     return manifest
 

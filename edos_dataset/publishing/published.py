@@ -1,6 +1,5 @@
 """The published form of a run, prepared for one stroke: the configs, the picture of their labels, and the card."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +16,7 @@ from edos_dataset.publishing.statistics import from_record
 from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.pipeline import Pipeline
-from edos_dataset.runs.shards import StageCount, digest, write_text
+from edos_dataset.runs.shards import StageCount, digest, read_checked, write_checked, write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 
 _RECORD = "published.json"
@@ -57,12 +56,17 @@ def prepare_published(
             draw_labels(labelled.labels, labelled.config, prepared / LABEL_PICTURE)
             files |= {LABEL_PICTURE: digest(prepared / LABEL_PICTURE)}
         record = {"key": key, "files": files, "configs": list(map(vars, configs))}
-        write_text(prepared / ".run" / _RECORD, json.dumps(record))
+        write_checked(prepared / ".run" / _RECORD, record)
     models, segmenters = _records(pipeline, LabelTurns), _records(pipeline, SegmentTurns)
     stages = [vars(count) for count in counts]
     card = dataset_card(configs, language, models, stages, segmenters, origin, labelled is not None)
     write_text(prepared / "README.md", with_content(card, digests_of(configs)))
     return configs
+
+
+def holds(films: int, configs: Iterable[ConfigFiles]) -> dict[str, int]:
+    """Return what a folder holds, for `runs.made_of`."""
+    return {"films": films, "dialogues": max((written.total_rows for written in configs), default=0)}
 
 
 def digests_of(configs: Iterable[ConfigFiles]) -> dict[str, str]:
@@ -73,7 +77,7 @@ def digests_of(configs: Iterable[ConfigFiles]) -> dict[str, str]:
 def _written_before(folder: OutputFolder, key: str) -> list[ConfigFiles] | None:
     """Return what an earlier call wrote, if it is what is wanted and still there."""
     try:
-        record = json.loads((folder.run / _RECORD).read_text(encoding="utf-8"))
+        record = read_checked(folder.run / _RECORD)
         if record["key"] != key or any(digest(folder.path / name) != known for name, known in record["files"].items()):
             return None
         return [from_record(ConfigFiles, written) for written in record["configs"]]

@@ -22,6 +22,7 @@ from edos_dataset.runs.shards import digest, read_checked, write_checked
 
 PREPARED, JOURNAL, COMMITTED = "prepared", "commit.json", "committed.json"
 _RETIRED, _RUN = "retired", ".run"
+_OF_FILE_MANAGERS = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 
 class ForeignFileError(ValueError):
@@ -61,7 +62,10 @@ def finish(folder: Path) -> None:
     if retired.exists():
         shutil.rmtree(retired)
     retired.mkdir()
-    for name in [*read_checked(journal).get("gone", []), *(entry.name for entry in waiting if (folder / entry.name).is_dir())]:
+    for name in [
+        *read_checked(journal).get("gone", []),
+        *(entry.name for entry in waiting if (folder / entry.name).is_dir()),
+    ]:
         if os.path.lexists(folder / name):
             (folder / name).rename(retired / name)
     for entry in sorted(waiting, key=Path.is_dir):  # the card before data
@@ -97,19 +101,13 @@ def added(folder: Path) -> Iterator[str]:
             yield from sorted({f"{entry}/{name}" for name in _files(folder / entry)} - known.keys())
 
 
-def note(folder: Path, name: str) -> None:
-    """Record that a file is as its command has left it by now, where it is written beside a commit."""
-    files = committed(folder) | {name: digest(folder / name)}
-    write_checked(folder / _RUN / COMMITTED, {"files": files, "gone": []})
-
-
 def _entry(name: str) -> str:
     return name.partition("/")[0]
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield the files below a folder, relative to it, but those for `.run`."""
+    """Yield the files below a folder, relative to it, but those for `.run` and those that file managers leave."""
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
-        if (path.is_symlink() or not path.is_dir()) and _entry(name) != _RUN:
+        if (path.is_symlink() or not path.is_dir()) and _entry(name) != _RUN and path.name not in _OF_FILE_MANAGERS:
             yield name
