@@ -89,6 +89,7 @@ def extend(
             {"files": digests_of([seed, *sources])},
             code_hash(__name__),
         )
+        trainer = learner_of(learner, folder.run / "learner", chosen.device)
         made_of.check(folder)
         store = VectorStore(folder.run / "vectors", chosen)
         say("reading and embedding the pool")
@@ -96,7 +97,6 @@ def extend(
         pool = read_pool(read_sources(sources, config, PIECE_TURNS), store, history, every_turn, progress)
         if not pool.pieces:
             raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
-        trainer = learner_of(learner, folder.run / "learner", chosen.device)
         keep = Run(folder.run, engine).keep
         extension = Extension(folder.run, keep, tables, pool, store, trainer, memory, say)
         for number, step in enumerate(steps, 1):

@@ -98,7 +98,7 @@ def hydrate(
     pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
     with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
         made_of = MadeOf(
-            parameters_of(stages) | {"content of the labels": published.content},
+            parameters_of(stages) | {"content of the labels": str(published.content)},
             {"films": contents_of(films)},
             fingerprint_of(pipeline),
         )

@@ -43,7 +43,7 @@ def write_labels_only(
     facts: Mapping[str, Any],
     recipe: str,
     models: Mapping[str, Mapping[str, Any]],
-    made_of: MadeOf,
+    made_of: MadeOf = MadeOf(),  # noqa: B008 - it is frozen
     force: bool = False,
 ) -> dict[str, Any]:
     """Write the labels of a config as a folder that `datasets.load_dataset(out, "labels_only")` loads.

@@ -78,7 +78,7 @@ def _written_before(folder: OutputFolder, key: str) -> list[ConfigFiles] | None:
     """Return what an earlier call wrote, if it is what is wanted and still there."""
     try:
         record = read_checked(folder.run / _RECORD)
-        if record["key"] != key or any(digest(folder.path / name) != known for name, known in record["files"].items()):
+        if record["key"] != key or not folder.has(record["files"]):
             return None
         return [from_record(ConfigFiles, written) for written in record["configs"]]
     # Absent, cut off or from another version: write it again.

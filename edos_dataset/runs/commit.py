@@ -44,7 +44,10 @@ def begin(folder: Path, keep: Collection[str]) -> None:
     gone = {_entry(name) for name in before} - {_entry(name) for name in (*keep, *new)}
     for entry in sorted({_entry(name) for name in new} | gone):
         goal = folder / entry
-        there = {f"{entry}/{name}" for name in _files(goal)} if goal.is_dir() else {entry}
+        if goal.is_symlink():  # what it leads to stays, so only the link itself could be lost
+            there = {entry} - {_entry(name) for name in before}
+        else:
+            there = {f"{entry}/{name}" for name in _files(goal)} if goal.is_dir() else {entry}
         if foreign := sorted(name for name in there - set(before) if os.path.lexists(folder / name)):
             raise ForeignFileError(foreign[0])
     files = {name: before[name] for name in keep} | {name: digest(run / PREPARED / name) for name in new}

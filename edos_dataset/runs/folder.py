@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -126,6 +126,14 @@ class OutputFolder:
                 "and give the command again"
             ) from error
         commit.finish(self.path)
+
+    def has(self, files: Mapping[str, str]) -> bool:
+        """Return whether files, name → SHA-256, are in the folder as they were committed, and not behind links."""
+        there, edited = commit.committed(self.path), set(commit.edited(self.path))
+        return all(
+            there.get(name) == known and name not in edited and (self.path / name).is_file()
+            for name, known in files.items()
+        )
 
     def discard(self) -> None:
         """Remove what this package keeps in the folder for itself, and the folder if nothing else is in it."""

@@ -17,6 +17,7 @@ from edos_dataset.runs.pipeline import Output, Pipeline, Stage
 from edos_dataset.runs.shards import digest, read_checked, write_checked
 
 _RECORD = "made_of.json"
+_CONTENT = "content of"
 _MOST = 5  # differences that a message tells
 
 
@@ -96,7 +97,7 @@ def parameters_of(pipeline: Pipeline, contents: bool = True) -> dict[str, Any]:
         found["stages"].append(name)
         found |= {f"{name}.{parameter}": value for parameter, value in asdict(item).items()}
         if contents and isinstance(item, Stage):
-            found |= {f"content of {name}.{given}": content for given, content in item.inputs().items()}
+            found |= {f"{_CONTENT} {name}.{given}": content for given, content in item.inputs().items()}
     return found
 
 
@@ -114,7 +115,7 @@ def digests_of(sources: Iterable[Path]) -> dict[str, str]:
 
 def _changed_parameters(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     told = []
-    for name in dict.fromkeys([*before, *now]):
+    for name in dict.fromkeys([*now, *before]):
         old, new = before.get(name), now.get(name)
         if old == new:
             continue
@@ -125,6 +126,8 @@ def _changed_parameters(before: Mapping[str, Any], now: Mapping[str, Any]) -> li
             )
             parts = [f"{word} {', '.join(map(str, those))}" for word, those in differ if those]
             told.append(f"{name} {' and '.join(parts) or 'in another order'}")
+        elif name.startswith(_CONTENT) and name in before and name in now:
+            told.append(f"{name} is another")
         elif name in before and name in now:
             told.append(f"{name} {old} → {new}")
     return told

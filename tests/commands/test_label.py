@@ -98,12 +98,12 @@ def test_a_stopped_run_goes_on_and_ends_in_the_same_bytes(folder, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("old\n")
     with pytest.raises(Stopped):
-        label(folder / "in.jsonl", out, stage, **settings, progress=stop_after(3))
+        label(folder / "in.jsonl", out, stage, **settings, force=True, progress=stop_after(3))
     assert out.read_text() == "old\n"
     made = sorted((tmp_path / "out.jsonl.parts" / ".run" / "01-annotate").glob("*.parquet"))
     assert len(made) == 3
     made[1].write_bytes(b"damaged")
-    again = label(folder / "in.jsonl", out, stage, **settings)
+    again = label(folder / "in.jsonl", out, stage, **settings, force=True)
     assert again == {**whole, "reused": 2}
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "whole.jsonl"]
