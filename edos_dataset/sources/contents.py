@@ -40,10 +40,10 @@ def contents_of(films: pa.Table) -> dict[str, str]:
     flat, offsets = unnest(films, "files")
     stamped = list(zip(flat.field("document_id").to_pylist(), flat.field("stamp").to_pylist(), strict=True))
     borders = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-    return {
-        film: hash_json(stamped[start:stop])[:16]
-        for film, (start, stop) in zip(films["film"].to_pylist(), borders, strict=True)
-    }
+    found: dict[str, list[tuple[str, str]]] = {}
+    for film, (start, stop) in zip(films["film"].to_pylist(), borders, strict=True):  # a film may have several rows
+        found.setdefault(film, []).extend(stamped[start:stop])
+    return {film: hash_json(sorted(files))[:16] for film, files in found.items()}
 
 
 def _content(location: str) -> str | None:
