@@ -163,8 +163,7 @@ def curate(
         OutputFolder(out, "curate", crew.leads, force) as folder,
     ):
         made_of = MadeOf(parameters_of(pipeline), {"films": contents_of(films)}, fingerprint_of(pipeline))
-        if crew.leads:
-            made_of.check(folder)
+        made_of.check(folder)
         run = Run(folder.run, crew, keep_rejects, progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:

@@ -75,20 +75,10 @@ def extend(
     if not tables["train"].num_rows:
         raise ValueError(f"{seed} has no dialogue with a label in its training part: nothing to start from")
     chosen = encoder or Encoder()
+    given = {"encoder": chosen.identity, "learner": learner, "history": history, "every turn": every_turn}
+    parameters = {**_parameters_of(steps), **given, "config": config}
+    made_of = MadeOf(parameters, {"files": digests_of([seed, *sources])}, code_hash(__name__))
     with OutputFolder(out, "extend", force=force) as folder, LocalEngine() as engine:
-        made_of = MadeOf(
-            {
-                "steps": [step.name for step in steps],
-                **{f"{n}.{name}": value for n, step in enumerate(steps, 1) for name, value in asdict(step).items()},
-                "encoder": chosen.identity,
-                "learner": learner,
-                "history": history,
-                "every turn": every_turn,
-                "config": config,
-            },
-            {"files": digests_of([seed, *sources])},
-            code_hash(__name__),
-        )
         trainer = learner_of(learner, folder.run / "learner", chosen.device)
         made_of.check(folder)
         store = VectorStore(folder.run / "vectors", chosen)
@@ -111,3 +101,8 @@ def extend(
         made_of.write(folder, {"labels": counts["rows"]})
         folder.commit()
     return counts
+
+
+def _parameters_of(steps: Sequence[Step]) -> dict[str, Any]:
+    named = {f"{n}.{name}": value for n, step in enumerate(steps, 1) for name, value in asdict(step).items()}
+    return {"steps": [step.name for step in steps], **named}

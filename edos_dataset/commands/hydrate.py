@@ -96,21 +96,17 @@ def hydrate(
     inventory = find_films(sources, reader.language)
     films = with_contents(labelled_films(inventory.films, published.documents))
     pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
+    parameters = parameters_of(stages) | {"content of the labels": published.content}
+    made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))
     with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
-        made_of = MadeOf(
-            parameters_of(stages) | {"content of the labels": str(published.content)},
-            {"films": contents_of(films)},
-            fingerprint_of(pipeline),
-        )
-        if crew.leads:
-            made_of.check(folder)
+        made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:
             return None
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
-        command, fingerprint = "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint"))
-        origin = Origin(command, fingerprint, versions(), inputs=inputs)
+        command = "edos hydrate LABELS SUBTITLES --out edos"
+        origin = Origin(command, str(facts.get("fingerprint")), versions(), inputs=inputs)
         makers = [*stages, *labelling(recipe)]
         configs = prepare_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]

@@ -86,8 +86,7 @@ def label(
         OutputFolder(place, "label", crew.leads, force) as folder,
     ):
         made_of = _made_of(source, stage, config)
-        if crew.leads:
-            made_of.check(folder)
+        made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         try:
             shards = run.execute(numbered(tables), [stage, Output(_LABELLED)])[_LABELLED]

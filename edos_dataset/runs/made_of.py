@@ -45,7 +45,12 @@ class MadeOf:
             FolderError: something would be lost; the message says what.
         """
         path = folder.run / _RECORD
-        if folder.force or not path.exists() or {entry.name for entry in folder.path.iterdir()} == {folder.run.name}:
+        if (
+            not folder.leads
+            or folder.force
+            or not path.exists()
+            or {entry.name for entry in folder.path.iterdir()} == {folder.run.name}
+        ):
             return
         try:
             record = read_checked(path)

@@ -130,7 +130,7 @@ def test_an_edited_file_is_read_again(tmp_path):
     for word in ("early", "often"):  # of the same length
         film.write_text(f"1\n00:00:01,000 --> 00:00:03,000\n- Do you come here {word}?\n- Only when it rains.\n")
         os.utime(film, (1, len(word) + ord(word[0])))
-        manifest = curate(find_films([film], "en"), tmp_path / "edos", subtitles_to_dialogues())
+        manifest = curate(find_films([film], "en"), tmp_path / "edos", subtitles_to_dialogues(), force=True)
         assert manifest["shards"]["made_now"] > 0
         assert (
             random_dialogues(tmp_path / "edos", manifest, 1, None, random.Random(0))[0]["turns"][0]["text"]
