@@ -88,8 +88,7 @@ def hydrate(
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
-    facts = read_facts(labels)
-    published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
+    facts, published, recipe = read_facts(labels), PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages = text_stages(recipe)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
@@ -105,14 +104,12 @@ def hydrate(
         if not crew.leads:
             return None
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
-        command = "edos hydrate LABELS SUBTITLES --out edos"
-        origin = Origin(command, str(facts.get("fingerprint")), versions(), inputs=inputs)
-        makers = [*stages, *labelling(recipe)]
+        made_by, makers = str(facts.get("fingerprint")), [*stages, *labelling(recipe)]
+        origin = Origin("edos hydrate LABELS SUBTITLES --out edos", made_by, versions(), inputs=inputs)
         configs = prepare_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
         differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
         missing = _missing(published, ids_of(outputs[facts["config"]]), films, quarantined, differing)
-        digests = digests_of(configs)
         manifest = Manifest(
             recipe=dump_recipe([*stages, Output(facts["config"])]),
             labels=facts,
@@ -121,7 +118,7 @@ def hydrate(
             quarantined=quarantined,
             configs={written.config: summary(written) for written in configs},
             missing=_write_missing(folder.prepared / MISSING, missing, sum(facts["dialogues"].values())),
-            identical={name: digests.get(name) == known for name, known in facts["files"].items()},
+            identical={name: digests_of(configs).get(name) == known for name, known in facts["files"].items()},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),

@@ -126,6 +126,7 @@ def read_record(path: Path, verify: bool = True) -> ShardRecord | None:
 
 def write_checked(path: Path, content: Mapping[str, Any]) -> None:
     """Write a record that a run keeps for itself, as JSON with a checksum of all that it says."""
+    content = json.loads(json.dumps(content))  # as it is read again: every key is a text
     write_text(path, json.dumps({**content, _CHECKSUM: hash_json(content)}, indent=1))
 
 

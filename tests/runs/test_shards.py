@@ -13,8 +13,10 @@ from edos_dataset.runs.shards import (
     StageCount,
     digest,
     left_by_killed,
+    read_checked,
     read_record,
     replacing,
+    write_checked,
     write_record,
     write_shard,
     write_text,
@@ -148,6 +150,14 @@ def test_what_killed_processes_left_is_found_and_nothing_else(tmp_path):
         (tmp_path / name).write_text("")
     assert left_by_killed(tmp_path, out.name) == [tmp_path / left]
     assert sorted(path.name for path in left_by_killed(tmp_path)) == [left, f".b.jsonl.{machine}.{number}.tmp"]
+
+
+def test_a_record_comes_back_or_nothing_does(tmp_path):
+    path = tmp_path / "record.json"
+    write_checked(path, {"labels": {10: 1, 9: 2, None: 3}, "shares": (0.1, 1e300), "é": "\ud800"})
+    assert read_checked(path) == {"labels": {"10": 1, "9": 2, "null": 3}, "shares": [0.1, 1e300], "é": "\ud800"}
+    path.write_text(path.read_text().replace("1e+300", "1e+301"))
+    assert read_checked(path) == {} == read_checked(tmp_path / "nowhere")
 
 
 def test_counts_add_up():
