@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labels import LABELS
-from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.runs.tables import only_file
 from edos_dataset.schema import EXTENDED, LAST_TURN_LABEL_CONFIGS, arrow_schema
@@ -137,7 +137,12 @@ def read_labelled(folder: Path, split: str) -> Labelled:
 
 
 def labelled_path(folder: Path, split: str) -> Path | None:
-    """Return the Parquet file of a split of such a data set, or None where it is not there."""
+    """Return the Parquet file of a split of such a data set, or None where it is not there.
+
+    Raises:
+        FolderError: the folder is unfinished.
+    """
+    check_whole(folder)
     return next((path for config in READABLE if (path := only_file(folder, config, split)).is_file()), None)
 
 

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AsJson
+from edos_dataset.cli.options import AsJson, Force
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,14 +25,15 @@ def audit(
         int, typer.Option(min=1, help="Random, and as many doubtful, examples of each label and step.")
     ] = 5,
     random_seed: Annotated[int, typer.Option("--seed", help="Seed of the drawing.")] = 0,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the page of labels to read anew, or tell the error rates that reading it showed, with 95 % intervals."""
-    from edos_dataset.augmentation.audit import judged, write_audit
+    from edos_dataset.augmentation.audit import judged
+    from edos_dataset.commands.audit import write_page
 
     if source.is_dir():
-        page = source / "audit.html"
-        write_audit(source, page, per_label, random_seed)
+        page = write_page(source, per_label, random_seed, force)
         then = "judge the random examples, download the judgements, and give that file to `edos audit`"
         say([escape(f"{page}: {then}")])
     else:

@@ -7,13 +7,15 @@ import typer
 
 from edos_dataset.cli.console import load_call, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AnswerColumns, Answers
+from edos_dataset.cli.options import AnswerColumns, Answers, Force
 
 
 @explained()
 def seed(
     source: Answers,
-    out: Annotated[Path, typer.Option(help="Folder to write; one of an earlier seed is replaced.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="Folder to write; one of an earlier seed is brought up to date.", show_default=False)
+    ],
     method: Annotated[str, typer.Option(help="`majority`, `dawid-skene` or `mace`.")] = "majority",
     ties: Annotated[
         str, typer.Option(help="Without a winner: `abstain`, `first`, `random`, or `soft` (kept for its soft label).")
@@ -34,6 +36,7 @@ def seed(
     ),
     columns: AnswerColumns = None,
     random_seed: Annotated[int, typer.Option("--seed", help="Seed of all that is drawn.")] = 0,
+    force: Force = False,
 ) -> None:
     """Make the data set `amt_seed`: dialogues with the agreed label, all answers, soft labels, and a 60/20/20 split
     without leaks.
@@ -44,7 +47,7 @@ def seed(
 
     given: dict[str, Any] = {"method": method, "ties": ties, "repeats": repeats}
     rules = SeedRules(least_votes=least_votes, model=encoder, near=near, shares=shares, seed=random_seed, **given)
-    counts = write_seed(read_answers(source, MTurkColumns().override(columns or [])), out, rules)
+    counts = write_seed(read_answers(source, MTurkColumns().override(columns or [])), out, rules, force)
     splits = ", ".join(f"{split} {count:,}" for split, count in counts["splits"].items())
     texts = f"{counts['tasks']:,} tasks, {counts['texts']:,} texts, {counts['labelled']:,} of them with a label"
     say([f"{texts}: {splits}", load_call(out.as_posix(), "amt_seed")])

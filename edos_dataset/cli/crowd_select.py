@@ -9,6 +9,7 @@ import typer
 
 from edos_dataset.cli.console import say
 from edos_dataset.cli.errors import explained
+from edos_dataset.cli.options import Force
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,9 +20,7 @@ def select(
     run: Annotated[Path, typer.Argument(help="A folder that `edos curate` or `edos label` wrote.", show_default=False)],
     out: Annotated[
         Path,
-        typer.Option(
-            help="File of JSON lines to write; it appears, or is replaced, only when it is whole.", show_default=False
-        ),
+        typer.Option(help="File of JSON lines to write; it appears only when it is whole.", show_default=False),
     ],
     per_label: Annotated[int, typer.Option(min=1, help="Dialogues a label.")] = 250,
     confidence: Annotated[float, typer.Option(min=0, max=1, help="Least confidence of the last turn's label.")] = 0.9,
@@ -30,15 +29,18 @@ def select(
     ] = None,
     alpha: Annotated[float, typer.Option(help="α of f = f_sum / (α + tokens).")] = 87.0,
     weight: Annotated[float, typer.Option(help="Weight of d, the share of distinct words.")] = 0.04,
+    force: Force = False,
 ) -> None:
     """Choose dialogues to ask people about: of each label the most readable ones whose last turn surely has it."""
     from collections import Counter
 
     from edos_dataset.crowd.readability import select_tasks
+    from edos_dataset.runs.folder import check_out_file
     from edos_dataset.runs.shards import write_text
 
+    target = check_out_file(out, force=force)
     tasks = select_tasks(run, per_label, confidence, config, alpha, weight)
-    write_text(out, "".join(json.dumps(task, ensure_ascii=False) + "\n" for task in tasks))
+    write_text(target, "".join(json.dumps(task, ensure_ascii=False) + "\n" for task in tasks))
     say([selection_table(Counter(task["label"] for task in tasks), per_label)])
 
 

@@ -7,7 +7,7 @@ import typer
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import MODELS, OF_RECIPE, AsJson, Engine, Language, MaxBad, Sources, Workers
+from edos_dataset.cli.options import MODELS, OF_RECIPE, AsJson, Engine, Force, Language, MaxBad, Sources, Workers
 
 
 @explained()
@@ -43,6 +43,7 @@ def curate(
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")
     ] = False,
+    force: Force = False,
     max_bad: MaxBad = 0.2,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the files and estimate time and disk; write nothing.")
@@ -50,6 +51,9 @@ def curate(
     as_json: AsJson = False,
 ) -> None:
     """Make a dataset out of subtitles.
+
+    More films, or a newer version of this package, bring a finished folder up to date; another recipe, or films that
+    are gone or have changed, replace it with --force only.
 
     Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read,
     130 stopped.
@@ -87,6 +91,7 @@ def curate(
             limit=limit,
             language=language,
             keep_rejects=rejects,
+            force=force,
             progress=progress,
         )
     if manifest is None:  # another process tells

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, load_call, status
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AsJson, parse_size
+from edos_dataset.cli.options import AsJson, Force, parse_size
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,6 +63,7 @@ def extend(
         str | None, typer.Option(help="Config of the pool's folders.", show_default="the default one")
     ] = None,
     memory: Annotated[str, typer.Option(help="Memory of a search: 500MB, 2GB.")] = "2GB",
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make many labels of few: spread those of a seed to near dialogues, let a classifier label what it is sure of,
@@ -91,6 +92,7 @@ def extend(
             every_turn=every_turn,
             config=config,
             memory=memory_bytes,
+            force=force,
             say=tell,
         )
     emit(counts, as_json, extension_report(out, counts))

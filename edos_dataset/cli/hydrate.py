@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import TOO_MANY, Ended, explained
-from edos_dataset.cli.options import AsJson, Engine, Workers
+from edos_dataset.cli.options import AsJson, Engine, Force, Workers
 
 
 @explained()
@@ -36,6 +36,7 @@ def hydrate(
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Share of missing dialogues above which the exit code is 3.")
     ] = 0.01,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Rebuild the text of published labels from your own copy of the subtitles, and compare every turn with its hash.
@@ -55,6 +56,7 @@ def hydrate(
             out,
             workers=workers or default_workers(),
             engine=engine or default_engine(),
+            force=force,
             progress=progress,
         )
     if manifest is None:  # another process tells

@@ -7,7 +7,7 @@ import typer
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import OF_RECIPE, Engine, Language, MaxBad, Sources, Workers
+from edos_dataset.cli.options import OF_RECIPE, Engine, Force, Language, MaxBad, Sources, Workers
 
 
 @explained(
@@ -19,7 +19,7 @@ def segment(
     out: Annotated[
         Path,
         typer.Option(
-            help="File to write, `-` for standard output; it appears, or is replaced, only when it is whole.",
+            help="File to write, `-` for standard output; it appears only when it is whole.",
             show_default=False,
         ),
     ],
@@ -36,6 +36,7 @@ def segment(
     language: Language = "en",
     workers: Workers = None,
     engine: Engine = None,
+    force: Force = False,
     max_bad: MaxBad = 0.2,
 ) -> None:
     """Find the turns and nothing more: write one JSON object a sentence.
@@ -62,6 +63,7 @@ def segment(
             target,
             stage,
             language=language,
+            force=force,
             workers=workers or default_workers(),
             engine=engine or default_engine(),
             progress=progress,

@@ -17,11 +17,12 @@ from edos_dataset.labeling.models.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.runs.cutting import Part, cut_by_hash
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
@@ -30,6 +31,7 @@ from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.stage import SegmentTurns
+from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 from edos_dataset.sources.read import ReadFilms
 
@@ -127,6 +129,7 @@ def curate(
     language: str = "en",
     keep_rejects: bool = False,
     shard_sentences: int = SHARD_SENTENCES,
+    force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any] | None:
     """Run a pipeline over the files of an inventory and write the published layout.
@@ -141,6 +144,8 @@ def curate(
         language: code of the dialogues' language, for the card.
         keep_rejects: write everything that is dropped, with its reason, to `out/.run/*/*.rejects.parquet`.
         shard_sentences: sentences a shard.
+        force: replace a finished run by one of another recipe, or of films that are fewer or have changed, and files
+            that were edited since; more films need no leave.
         progress: called after each shard.
 
     Returns:
@@ -152,11 +157,13 @@ def curate(
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
-    films = inventory.films.slice(0, limit)
+    films = with_contents(inventory.films.slice(0, limit))
     with (
         engine_of(engine, workers, device_of(pipeline)) as crew,
-        OutputFolder(out, "curate", crew.leads) as folder,
+        OutputFolder(out, "curate", crew.leads, force) as folder,
     ):
+        made_of = MadeOf(parameters_of(pipeline), {"films": contents_of(films)}, fingerprint_of(pipeline))
+        made_of.check(folder)
         run = Run(folder.run, crew, keep_rejects, progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:
@@ -166,9 +173,9 @@ def curate(
         command = f"edos curate SUBTITLES --recipe {RECIPE} --language {language}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         origin = Origin(command, fingerprint, versions(), RECIPE, inputs)
-        configs = write_published(folder, outputs, language, pipeline, run.counts, origin)
-        write_text(out / RECIPE, recipe)
-        return Manifest(
+        configs = prepare_published(folder, outputs, language, pipeline, run.counts, origin)
+        write_text(folder.prepared / RECIPE, recipe)
+        manifest = Manifest(
             recipe=recipe,
             fingerprint=fingerprint,
             input=inventory.facts() | inputs,
@@ -178,7 +185,10 @@ def curate(
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
-        ).write(out)
+        ).write(folder.prepared)
+        made_of.write(folder, holds(inputs["films"], configs))
+        folder.commit()
+        return manifest
 
 
 def cut_films(films: pa.Table, shard_sentences: int) -> Sequence[Part]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,16 @@ from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
 from edos_dataset.augmentation.rows import rows_of_seed
 from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.augmentation.steps import PAPERS, Step
+from edos_dataset.commands.audit import PAGE
 from edos_dataset.crowd.seed import read_seed
 from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.single import write_single
 from edos_dataset.releases.dialogues import read_sources
 from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf, digests_of
 from edos_dataset.runs.run import Run
 from edos_dataset.schema import EXTENDED, SPLITS
 
@@ -39,6 +43,7 @@ def extend(
     every_turn: bool = True,
     config: str | None = None,
     memory: int = TWO_GB,
+    force: bool = False,
     say: Say = lambda text: None,
 ) -> dict[str, Any]:
     """Label dialogues of a pool, starting from the training part of a seed, and write the data set "extended".
@@ -55,6 +60,7 @@ def extend(
         every_turn: every turn of the pool may get a label; else only the last one of each dialogue.
         config: config of the folders; by default the first that each has.
         memory: bytes for a search.
+        force: replace a finished extension by one of other parameters or input, and files that were edited since.
         say: told what is being done.
 
     Returns:
@@ -69,14 +75,18 @@ def extend(
     if not tables["train"].num_rows:
         raise ValueError(f"{seed} has no dialogue with a label in its training part: nothing to start from")
     chosen = encoder or Encoder()
-    with OutputFolder(out, "extend") as folder, LocalEngine() as engine:
+    given = {"encoder": chosen.identity, "learner": learner, "history": history, "every turn": every_turn}
+    parameters = {**_parameters_of(steps), **given, "config": config}
+    made_of = MadeOf(parameters, {"files": digests_of([seed, *sources])}, code_hash(__name__))
+    with OutputFolder(out, "extend", force=force) as folder, LocalEngine() as engine:
+        trainer = learner_of(learner, folder.run / "learner", chosen.device)
+        made_of.check(folder)
         store = VectorStore(folder.run / "vectors", chosen)
         say("reading and embedding the pool")
         progress = lambda turns: say(f"embedding the pool: {turns:,} turns")  # noqa: E731
         pool = read_pool(read_sources(sources, config, PIECE_TURNS), store, history, every_turn, progress)
         if not pool.pieces:
             raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
-        trainer = learner_of(learner, folder.run / "learner", chosen.device)
         keep = Run(folder.run, engine).keep
         extension = Extension(folder.run, keep, tables, pool, store, trainer, memory, say)
         for number, step in enumerate(steps, 1):
@@ -84,8 +94,15 @@ def extend(
         command = ["edos extend", seed.name, *(source.name for source in sources), "--out", out.name]
         counts = extension.summary([source.name for source in sources], steps) | {"command": " ".join(command)}
         train = pa.concat_tables([tables["train"], *extension.tables])
-        texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False), "README.md": extended_card(counts)}
-        write_single(folder, EXTENDED, {**tables, "train": train}, texts)
+        texts, prepared = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False)}, folder.prepare()
+        write_single(prepared, EXTENDED, {**tables, "train": train}, extended_card(counts), texts)
         say("writing the labels audit")
-        write_audit(out, out / "audit.html")
+        write_audit(prepared, prepared / PAGE)
+        made_of.write(folder, {"labels": counts["rows"]})
+        folder.commit()
     return counts
+
+
+def _parameters_of(steps: Sequence[Step]) -> dict[str, Any]:
+    named = {f"{n}.{name}": value for n, step in enumerate(steps, 1) for name, value in asdict(step).items()}
+    return {"steps": [step.name for step in steps], **named}

@@ -20,20 +20,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films
+from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films, fingerprint_of
 from edos_dataset.commands.labels_only import labelling, text_stages
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
-from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.publishing.published import digests_of, holds, prepare_published, summary
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
+from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
-from edos_dataset.runs.shards import digest, read_shard, replacing
+from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
+from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 from edos_dataset.text import hash64
@@ -53,6 +55,7 @@ def hydrate(
     workers: int = 1,
     engine: str = "local",
     shard_sentences: int = SHARD_SENTENCES,
+    force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any] | None:
     """Rebuild the labelled config of which `labels` holds the labels, and write it in the published layout; what is
@@ -68,6 +71,7 @@ def hydrate(
         workers: processes.
         engine: where they run (`runs.engines.base`).
         shard_sentences: sentences a shard.
+        force: replace a finished hydration by one of other labels or input, and files that were edited since.
         progress: called after each shard.
 
     Returns:
@@ -84,51 +88,54 @@ def hydrate(
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
-    facts = read_facts(labels)
-    published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
+    facts, published, recipe = read_facts(labels), PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages = text_stages(recipe)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
-    films = labelled_films(inventory.films, published.documents)
+    films = with_contents(labelled_films(inventory.films, published.documents))
     pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
-    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads) as folder:
+    parameters = parameters_of(stages) | {"content of the labels": published.content}
+    made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))
+    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
+        made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:
             return None
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
-        command, fingerprint = "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint"))
-        origin = Origin(command, fingerprint, versions(), inputs=inputs)
-        makers = [*stages, *labelling(recipe)]
-        configs = write_published(folder, outputs, reader.language, makers, run.counts, origin)
+        made_by, makers = str(facts.get("fingerprint")), [*stages, *labelling(recipe)]
+        origin = Origin("edos hydrate LABELS SUBTITLES --out edos", made_by, versions(), inputs=inputs)
+        configs = prepare_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
         differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
         missing = _missing(published, ids_of(outputs[facts["config"]]), films, quarantined, differing)
-        return Manifest(
+        manifest = Manifest(
             recipe=dump_recipe([*stages, Output(facts["config"])]),
             labels=facts,
             input=inventory.facts() | inputs,
             stages=[stage_entry(count) for count in run.counts],
             quarantined=[*inventory.quarantined, *quarantined],
             configs={written.config: summary(written) for written in configs},
-            missing=_write_missing(out / MISSING, missing, sum(facts["dialogues"].values())),
-            identical={
-                name: (out / name).is_file() and digest(out / name) == known for name, known in facts["files"].items()
-            },
+            missing=_write_missing(folder.prepared / MISSING, missing, sum(facts["dialogues"].values())),
+            identical={name: digests_of(configs).get(name) == known for name, known in facts["files"].items()},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
-        ).write(out)
+        ).write(folder.prepared)
+        made_of.write(folder, holds(inputs["films"], configs))
+        folder.commit()
+        return manifest
 
 
 def read_facts(labels: Path) -> dict[str, Any]:
     """Return the manifest of labels without text.
 
     Raises:
-        FolderError: there is none, or it is damaged.
+        FolderError: there is none, or it is damaged or unfinished.
     """
     path = labels / MANIFEST
+    check_whole(labels)
     try:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if facts["config"] in TURN_LABEL_CONFIGS and {"files", "dialogues", "label_sources"} <= facts.keys():

@@ -6,7 +6,6 @@ Started so, each process labels its own share of the shards, and the first one p
 of one process. Killed at any moment, the same command goes on (`runs.run`).
 """
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,18 @@ from typing import Any
 from edos_dataset.commands.curate import device_of
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.published import summary, write_published
+from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.releases.dialogues import curated_config, lines_of, read_source
 from edos_dataset.releases.given.sources import Selection
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output
-from edos_dataset.runs.run import INPUT, Progress, Run
+from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
+from edos_dataset.runs.tables import config_files
 
 CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
 """Turns a shard, the unit of work, of resuming and of memory: some seconds of a core, so that a small file keeps all of
@@ -53,7 +54,8 @@ def label(
             which appears, or is replaced, only when it is whole; until then finished shards lie in `OUT.parts`.
         stage: the model and its parameters.
         meant: what of the source. Of a folder of `edos curate` the config "os", which has no labels, becomes "edos".
-        force: replace the file `out` where there is one.
+        force: replace what is there: the file `out`; for a folder labels of another model, or of dialogues that have
+            changed, and files that were edited since.
         workers: processes, of every process that a launcher started; neither their number nor the engine changes a
             byte.
         engine: where they run (`runs.engines.base`).
@@ -76,27 +78,29 @@ def label(
     _check_out(source, out, config is None, force)
     stage.fingerprint()  # a model that cannot label says so before anything is written
     place = out if config is not None else out.with_name(f"{out.name}.parts")
-    new = not (place / ".run" / INPUT).exists()
+    new = not (place / ".run").exists()
     with (
         engine_of(engine, workers, device_of([stage])) as crew,
-        OutputFolder(place, "label", crew.leads) as folder,
+        OutputFolder(place, "label", crew.leads, force) as folder,
     ):
+        made_of = _made_of(source, stage, config)
+        made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         try:
             shards = run.execute(numbered(tables), [stage, Output(_LABELLED)])[_LABELLED]
         except ValueError:
             if new and crew.leads:  # after a bad line nothing stays that was not there before
-                shutil.rmtree(place)
+                folder.discard()
             raise
         if not crew.leads:
             return None
         if config is not None:
-            _write_folder(Path(source), folder, shards, stage, run, config)
+            _write_folder(Path(source), folder, shards, stage, run, config, made_of)
         else:
             _write_lines(out, shards)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
     if config is None:
-        shutil.rmtree(place)
+        folder.discard()
     return done
 
 
@@ -108,8 +112,13 @@ def shard_turns_of(stage: AnnotateDialogues) -> int:
 def _check_out(source: str | Path, out: Path, file: bool, force: bool) -> None:
     if out.resolve() == Path(source).resolve():
         raise FolderError(f"{out} is the source and would be lost: give another --out")
-    if file and check_out_file(out).exists() and not force:
-        raise FolderError(f"{out} is there already and would be lost: give another --out, or --force to replace it")
+    if file:
+        check_out_file(out, force=force)
+
+
+def _made_of(source: str | Path, stage: AnnotateDialogues, config: str | None) -> MadeOf:
+    files = [path for paths in config_files(Path(source), config).values() for path in paths] if config else []
+    return MadeOf(parameters_of([stage]) | {"config": config}, {"files": digests_of(files)}, stage.fingerprint())
 
 
 def _write_lines(out: Path, shards: Sequence[Path]) -> None:
@@ -119,7 +128,13 @@ def _write_lines(out: Path, shards: Sequence[Path]) -> None:
 
 
 def _write_folder(
-    source: Path, folder: OutputFolder, shards: list[Path], stage: AnnotateDialogues, run: Run, config: str
+    source: Path,
+    folder: OutputFolder,
+    shards: list[Path],
+    stage: AnnotateDialogues,
+    run: Run,
+    config: str,
+    made_of: MadeOf,
 ) -> None:
     """Write the labels of a config of the source, with card and manifest, as `edos curate` does."""
     target = "edos" if config == "os" else config
@@ -130,7 +145,7 @@ def _write_folder(
     model = Path(stage.model).name if Path(stage.model).exists() else stage.model
     command = f"edos label SOURCE --config {config} --model {model} --out edos"
     origin = Origin(command, stage.fingerprint(), versions())
-    [written] = write_published(folder, {target: shards}, language, [stage], run.counts, origin)
+    [written] = prepare_published(folder, {target: shards}, language, [stage], run.counts, origin)
     Manifest(
         source=source.name,
         model=stage.labeler.identity,
@@ -138,4 +153,6 @@ def _write_folder(
         input={"films": len(documents), "files": len(documents), "skipped": []},
         stages=[stage_entry(count) for count in run.counts],
         configs={target: summary(written)},
-    ).write(folder.path)
+    ).write(folder.prepared)
+    made_of.write(folder, holds(len(documents), [written]))
+    folder.commit()

@@ -3,6 +3,7 @@ hydrate` makes the text.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from edos_dataset.cleaning.duplicates import KeyTurns
 from edos_dataset.commands.curate import KNOWN
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.labels_only import write_labels_only
+from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.pipeline import Stage
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
+from edos_dataset.runs.tables import config_files
 from edos_dataset.sources.read import ReadFilms
 
 
@@ -33,7 +36,9 @@ def text_stages(recipe: Sequence[Item]) -> list[Stage]:
     return stages
 
 
-def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None = None) -> dict[str, Any]:
+def write_labels(
+    run: Path, out: Path, config: str = "edos", recipe: Path | None = None, force: bool = False
+) -> dict[str, Any]:
     """Write the labels of a run without text (`publishing.labels_only.write_labels_only`).
 
     Args:
@@ -41,6 +46,7 @@ def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None
         out: a new or empty folder, or one of earlier labels.
         config: "edos" or "edos_initial".
         recipe: YAML by which the dialogues were made; by default what the run's manifest says.
+        force: replace finished labels by those of another config, recipe or run, and files that were edited since.
 
     Returns:
         The labels' manifest.
@@ -63,7 +69,9 @@ def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None
     )
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
-    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records)
+    files = chain.from_iterable(config_files(run, config).values())
+    made_of = MadeOf({"config": config, **parameters_of(pipeline, contents=False)}, {"files": digests_of(files)})
+    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records, made_of, force)
 
 
 def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:

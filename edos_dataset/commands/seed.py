@@ -8,20 +8,24 @@ from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.seed import SeedRules, make_seed
 from edos_dataset.publishing.cards.seed import seed_card
 from edos_dataset.publishing.single import write_single
+from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf
 from edos_dataset.schema import AMT_SEED
 
 COUNTS = "seed.json"
 
 
-def write_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
+def write_seed(answers: Answers, out: Path, rules: SeedRules, force: bool = False) -> dict[str, Any]:
     """Write the seed as a folder that `datasets.load_dataset(out, "amt_seed")` loads, with a card, and its counts in
     `seed.json`.
 
     Args:
         answers: the table; every task needs its text.
-        out: a new or empty folder, or one that this function wrote, which is replaced.
+        out: a new or empty folder, or one that this function wrote, which is brought up to date.
         rules: how.
+        force: replace a finished seed by one of other rules, or of tasks that are gone or have other answers, and files
+            that were edited since.
 
     Returns:
         The counts, as of `make_seed`.
@@ -31,7 +35,23 @@ def write_seed(answers: Answers, out: Path, rules: SeedRules) -> dict[str, Any]:
         FolderError: the folder holds something else, or cannot be written.
     """
     tables, counts = make_seed(answers, rules)
-    texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False), "README.md": seed_card(counts)}
-    with OutputFolder(out, "crowd seed") as folder:
-        write_single(folder, AMT_SEED, tables, texts)
+    texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False)}
+    code = hash_json([code_hash(make_seed.__module__), code_hash(seed_card.__module__)])
+    made_of = MadeOf(vars(rules), {"tasks": _contents(answers)}, code)
+    with OutputFolder(out, "crowd seed", force=force) as folder:
+        made_of.check(folder)
+        write_single(folder.prepare(), AMT_SEED, tables, seed_card(counts), texts)
+        made_of.write(folder, {"tasks": counts["tasks"], "labelled texts": counts["labelled"]})
+        folder.commit()
     return counts
+
+
+def _contents(answers: Answers) -> dict[str, str]:
+    """Return a digest of each task: what it shows, and who answered what."""
+    given: dict[int, list[tuple[str, str]]] = {}
+    for task, *answer in zip(answers.task, answers.worker, answers.given, strict=True):
+        given.setdefault(task, []).append((answer[0], answer[1]))
+    return {
+        task: hash_json([answers.dialogues[row : row + 1], sorted(given.get(row, []))])[:16]
+        for row, task in enumerate(answers.tasks)
+    }

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.marks import MarkTurns
+from edos_dataset.sources.contents import with_contents
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 from edos_dataset.sources.read import ReadFilms
 
@@ -37,6 +37,7 @@ def segment(
     turns: MarkTurns,
     *,
     language: str = "en",
+    force: bool = False,
     workers: int = 1,
     engine: str = "local",
     shard_sentences: int = SHARD_SENTENCES,
@@ -51,10 +52,11 @@ def segment(
 
     Args:
         inventory: what `sources.inventory.find_films` found.
-        out: the file, which appears, or is replaced, only when it is whole; until then finished shards lie in
-            `OUT.parts`. None is standard output; what was killed then begins anew.
+        out: the file, which appears only when it is whole; until then finished shards lie in `OUT.parts`. None is
+            standard output; what was killed then begins anew.
         turns: the stage that scores and decides.
         language: code of the language wanted, and of the documents that do not name theirs.
+        force: replace the file `out` where there is one.
         workers: processes; neither their number, the engine, nor `shard_sentences` changes a byte.
         engine: where they run (`runs.engines.base`).
         shard_sentences: sentences that a worker reads at once.
@@ -66,15 +68,15 @@ def segment(
         of a launcher but the first.
 
     Raises:
-        FolderError: there is no such folder, or `out` is no plain file or one of the sources.
+        FolderError: there is no such folder, or `out` is there already, no plain file or one of the sources.
         OSError: the file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
     if out is not None:
-        _check_out(out, inventory)
+        _check_out(out, inventory, force)
     elif engine == "accelerate":
         raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
-    films = inventory.films
+    films = with_contents(inventory.films)
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
     stages: list[Item] = [
         ReadFilms(language=language),
@@ -91,17 +93,18 @@ def segment(
                 return None
             written = _write_lines(out, shards)
         if out is not None:
-            shutil.rmtree(place)
+            folder.discard()
     return {"input": inventory.facts(), **written, "quarantined": [*inventory.quarantined, *run.notes]}
 
 
-def _check_out(out: Path, inventory: Inventory) -> None:
+def _check_out(out: Path, inventory: Inventory, force: bool) -> None:
     """Refuse a file that cannot be written, or that would be lost."""
-    target = check_out_file(out, ", or - for standard output")
+    target = out.resolve()
     files, _ = unnest(inventory.films, "files")
     locations = (Path(os.fsdecode(location)) for location in files.field("location").to_pylist())
     if any(target == location.resolve() for location in locations if location.name == target.name):
         raise FolderError(f"{out} is one of the sources and would be lost: give another --out")
+    check_out_file(out, ", or - for standard output", force)
 
 
 @contextmanager

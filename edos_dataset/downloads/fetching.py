@@ -140,6 +140,7 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
                 else changed and _differs(server.ask(file.url), known[file.path])
             )
             if outdated:
+                _keep_others(target, known[file.path])
                 offers.append((file, server.ask(file.url)))
             else:
                 there.append(file.path)
@@ -165,6 +166,16 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
 
 def _differs(offer: Offer, record: Record) -> bool:
     return (offer.size, offer.etag, offer.modified) != (record["size"], record["etag"], record["modified"])
+
+
+def _keep_others(target: Path, record: Record) -> None:
+    """Refuse to replace an unpacked folder in which something lies that was not downloaded."""
+    for path in sorted(target.rglob("*")) if record["members"] else []:
+        if not path.is_dir() and path.relative_to(target).as_posix() not in record["members"]:
+            raise DownloadError(
+                f"{path} was not downloaded and would be lost with what {target} holds: move it away, and give the "
+                "same command again"
+            )
 
 
 def _part(target: Path) -> Path:

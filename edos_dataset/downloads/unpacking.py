@@ -4,7 +4,6 @@ import errno
 import gzip
 import hashlib
 import lzma
-import os
 import shutil
 import stat
 import tarfile
@@ -16,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from edos_dataset.downloads.transfer import DownloadError
+from edos_dataset.runs.shards import left_by_killed, temporary_beside
 
 _DAMAGED = (
     gzip.BadGzipFile,
@@ -54,8 +54,8 @@ def unpack(archive: Path, folder: Path, keep: Callable[[dict[str, str]], None] =
         DownloadError: the archive is damaged, or holds a link, a device, a path outside, or a path twice.
         OSError: it cannot be written.
     """
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    for left in folder.parent.glob(f".{folder.name}.*.tmp"):  # of killed processes
+    temporary = temporary_beside(folder)
+    for left in (*left_by_killed(folder.parent, folder.name), *left_by_killed(folder.parent, _old(folder).name)):
         shutil.rmtree(left)
     try:
         with _members(archive) as members:
@@ -155,9 +155,13 @@ def _copy(member: _Member, target: Path) -> str:
     return sha256.hexdigest()
 
 
+def _old(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.old")
+
+
 def _put(temporary: Path, folder: Path) -> None:
     """Rename a folder to its place; what lies there goes only once the new one does."""
-    old = folder.with_name(f".{folder.name}.{os.getpid()}.old.tmp")
+    old = temporary_beside(_old(folder))
     if folder.exists():
         folder.rename(old)
     temporary.rename(folder)

@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from edos_dataset.hub.remote import Kind
+from edos_dataset.publishing.content import content_of, stated_content
 from edos_dataset.publishing.front_matter import split_card
-from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.shards import digest
 
 CARD = "README.md"
 COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")
-"""What the commands that write such folders write last, or with everything else at one stroke."""
+"""What the commands that write such folders count in it; each has one of them."""
 DATA = (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".zip", ".gz")
 """Suffixes of data files, which `datasets` would load; each must belong to a config."""
 
@@ -121,8 +122,8 @@ def read_data(folder: Path) -> Contents:
         raise FolderError(
             f"{folder} is no folder: give one that `edos curate`, `label`, `extend`, `crowd seed` or a training wrote"
         )
-    finished = (folder / CARD).is_file() and any((folder / name).is_file() for name in COUNTS)
-    if not finished or (folder / ".run" / "prepared").exists() or (folder / ".run" / "retired").exists():
+    check_whole(folder)
+    if not ((folder / CARD).is_file() and any((folder / name).is_file() for name in COUNTS)):
         hint = (
             "it is unfinished; give the command that writes it again"
             if (folder / ".run").is_dir()
@@ -132,8 +133,8 @@ def read_data(folder: Path) -> Contents:
     files = files_of(folder)
     card = files[CARD].content.decode()
     configs = configs_of(card, list(files), str(folder))
-    _check_digests(folder, files)
     _check_rows(folder, files, configs, card)
+    _check_content(folder, files, configs, card)
     for name in COUNTS:
         if name in files:
             files[name] = _without_timings(files[name])
@@ -208,15 +209,15 @@ def _check_rows(
                 raise FolderError(f"{folder}: {told}; give the command that wrote it again")
 
 
-def _check_digests(folder: Path, files: Mapping[str, ContentFile]) -> None:
-    """Compare the files with what the run recorded when it wrote them, if it did."""
-    try:
-        recorded = json.loads((folder / ".run" / "published.json").read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError):
-        return
-    for name, known in recorded.items():
-        if name in files and files[name].sha256 != known:
-            raise FolderError(f"{folder / name} is not as the run wrote it: give the command that wrote {folder} again")
+def _check_content(
+    folder: Path, files: Mapping[str, ContentFile], configs: Mapping[str, Mapping[str, str]], card: str
+) -> None:
+    """Compare the data files with the digest by which the card knows them, if it says one."""
+    for config, known in stated_content(card).items():
+        if content_of(config, {name: files[name].sha256 for name in configs[config]}) != known:
+            raise FolderError(
+                f"{folder / config} is not what its card was written for: give the command that wrote {folder} again"
+            )
 
 
 def _without_timings(file: ContentFile) -> ContentFile:

@@ -13,9 +13,11 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.publishing.cards.labels_only import labels_only_card
+from edos_dataset.publishing.content import with_content
 from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.made_of import MadeOf
 from edos_dataset.runs.shards import digest, read_pieces, replacing, write_text
 from edos_dataset.runs.tables import config_files
 from edos_dataset.schema import LABELS_ONLY, SPLITS, TURN_LABEL_CONFIGS, arrow_schema
@@ -35,7 +37,14 @@ def without_text(table: pa.Table) -> pa.Table:
 
 
 def write_labels_only(
-    run: Path, out: Path, config: str, facts: Mapping[str, Any], recipe: str, models: Mapping[str, Mapping[str, Any]]
+    run: Path,
+    out: Path,
+    config: str,
+    facts: Mapping[str, Any],
+    recipe: str,
+    models: Mapping[str, Mapping[str, Any]],
+    made_of: MadeOf = MadeOf(),  # noqa: B008 - it is frozen
+    force: bool = False,
 ) -> dict[str, Any]:
     """Write the labels of a config as a folder that `datasets.load_dataset(out, "labels_only")` loads.
 
@@ -43,11 +52,13 @@ def write_labels_only(
 
     Args:
         run: a folder that `edos curate` or `edos label` wrote.
-        out: a new or empty folder, or one that this function wrote, which is replaced.
+        out: a new or empty folder, or one that this function wrote, which is brought up to date.
         config: one of TURN_LABEL_CONFIGS.
         facts: the run's manifest; its fingerprint and versions are kept.
         recipe: YAML of the pipeline that made the dialogues; it goes to `labels_only/recipe.yaml`.
         models: name of each model that gave labels to the record of its making, as far as they are known.
+        made_of: what decides the labels.
+        force: replace finished labels by those of another config, recipe or run, and files that were edited since.
 
     Returns:
         What goes to `labels_only/manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the
@@ -66,7 +77,8 @@ def write_labels_only(
             f"{run} has no dialogues in the config {config!r}: give a folder that `edos curate` wrote, and one of its "
             "configs as --config"
         )
-    with OutputFolder(out, "labels-only") as folder:
+    with OutputFolder(out, "labels-only", force=force) as folder:
+        made_of.check(folder)
         prepared = folder.prepare()
         counts = _Counts()
         for path in paths:
@@ -81,7 +93,9 @@ def write_labels_only(
         write_text(prepared / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
         write_text(prepared / RECIPE, recipe)
         known = {name: models.get(name, {}) for name in sorted(counts.label_sources)}
-        write_text(prepared / "README.md", labels_only_card(manifest, known, RECIPE))
+        digests = {f"{LABELS_ONLY}/{path.name}": digest(prepared / LABELS_ONLY / path.name) for path in paths}
+        write_text(prepared / "README.md", with_content(labels_only_card(manifest, known, RECIPE), digests))
+        made_of.write(folder, {"dialogues": sum(counts.dialogues.values()), "turns": sum(counts.turns.values())})
         folder.commit()
     return manifest
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.publishing.statistics import Statistics
+from edos_dataset.runs.shards import digest
 from edos_dataset.schema import SPLITS, arrow_schema
 
 SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
@@ -24,6 +25,7 @@ class ConfigFiles(Statistics):
 
     Attributes:
         files: split to file names, relative to the published folder.
+        digests: file name to SHA-256.
         bytes: split to size of the Parquet files.
         arrow_bytes: split to size of the data as Arrow messages, which do without empty validity bitmaps; about what
             `datasets` calls num_bytes.
@@ -31,6 +33,7 @@ class ConfigFiles(Statistics):
 
     config: str
     files: dict[str, list[str]] = field(default_factory=lambda: {split: [] for split in SPLITS})
+    digests: dict[str, str] = field(default_factory=dict)
     bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
     arrow_bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
 
@@ -69,6 +72,7 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
             documents[split] = written.add(split, table, documents[split])
     for split, writer in writers.items():
         written.files[split] = writer.close()
+        written.digests |= {name: digest(folder / name) for name in written.files[split]}
         written.arrow_bytes[split] = writer.arrow_bytes
         written.bytes[split] = sum((folder / name).stat().st_size for name in written.files[split])
     return written

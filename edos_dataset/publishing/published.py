@@ -1,8 +1,6 @@
-"""The published form of a run, written at one stroke: the configs, the picture of their labels, and the card."""
+"""The published form of a run, prepared for one stroke: the configs, the picture of their labels, and the card."""
 
-import json
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,17 +10,19 @@ from edos_dataset.publishing import layout
 from edos_dataset.publishing.cards import pictures
 from edos_dataset.publishing.cards.dataset import Origin, dataset_card, labelled_config
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels
+from edos_dataset.publishing.content import with_content
 from edos_dataset.publishing.layout import ConfigFiles, write_config
 from edos_dataset.publishing.statistics import from_record
 from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.pipeline import Pipeline
-from edos_dataset.runs.shards import StageCount, digest, write_text
-from edos_dataset.schema import CONFIGS
+from edos_dataset.runs.shards import StageCount, digest, read_checked, write_checked, write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 
+_RECORD = "published.json"
 
-def write_published(
+
+def prepare_published(
     folder: OutputFolder,
     outputs: Mapping[str, Sequence[Path]],
     language: str,
@@ -30,53 +30,55 @@ def write_published(
     counts: Sequence[StageCount],
     origin: Origin,
 ) -> list[ConfigFiles]:
-    """Write the configs, the picture of their labels and the card; configs and picture only if the folder does not hold
-    just what these shards give.
+    """Write the configs, the picture of their labels and the card to `folder.prepared`; configs and picture only if the
+    folder does not hold just what these shards give. The caller adds what else belongs there, and commits.
 
     Args:
         folder: the published folder, held by the caller.
-        outputs: shards of each config; configs that are not named are removed.
+        outputs: shards of each config; configs that are not named are not part of the new set.
         language: code of the dialogues' language.
         pipeline: what made the shards; its models are named in the card.
         counts: what each stage did.
         origin: how it was made, for the card.
     """
-    out, record_path = folder.path, folder.run / "published.json"
     makers = [code_hash(layout.__name__), code_hash(pictures.__name__), version("matplotlib")]
     key = hash_json([{config: [digest(path) for path in shards] for config, shards in outputs.items()}, *makers])
-    configs = _written_before(out, record_path, key)
-    if configs is None:
+    configs = _written_before(folder, key)
+    labelled = labelled_config(configs or [])
+    if configs is not None:
+        prepared = folder.prepare(keep=[*digests_of(configs), *[LABEL_PICTURE] * bool(labelled)])
+    else:
         prepared = folder.prepare()
         configs = [write_config(config, shards, prepared) for config, shards in outputs.items()]
+        files = digests_of(configs)
         labelled = labelled_config(configs)
         if labelled:
             draw_labels(labelled.labels, labelled.config, prepared / LABEL_PICTURE)
-        else:
-            (out / LABEL_PICTURE).unlink(missing_ok=True)
-        folder.commit()
-        files = [name for written in configs for names in written.files.values() for name in names]
-        files += [LABEL_PICTURE] * bool(labelled)
-        record = {
-            "key": key,
-            "files": {name: digest(out / name) for name in files},
-            "configs": list(map(vars, configs)),
-        }
-        write_text(record_path, json.dumps(record))
-    for config in CONFIGS:
-        if config not in outputs:
-            shutil.rmtree(out / config, ignore_errors=True)  # of an earlier run with a longer pipeline
-    picture = labelled_config(configs) is not None
+            files |= {LABEL_PICTURE: digest(prepared / LABEL_PICTURE)}
+        record = {"key": key, "files": files, "configs": list(map(vars, configs))}
+        write_checked(prepared / ".run" / _RECORD, record)
     models, segmenters = _records(pipeline, LabelTurns), _records(pipeline, SegmentTurns)
     stages = [vars(count) for count in counts]
-    write_text(out / "README.md", dataset_card(configs, language, models, stages, segmenters, origin, picture))
+    card = dataset_card(configs, language, models, stages, segmenters, origin, labelled is not None)
+    write_text(prepared / "README.md", with_content(card, digests_of(configs)))
     return configs
 
 
-def _written_before(out: Path, record_path: Path, key: str) -> list[ConfigFiles] | None:
+def holds(films: int, configs: Iterable[ConfigFiles]) -> dict[str, int]:
+    """Return what a folder holds, for `runs.made_of`."""
+    return {"films": films, "dialogues": max((written.total_rows for written in configs), default=0)}
+
+
+def digests_of(configs: Iterable[ConfigFiles]) -> dict[str, str]:
+    """Return the SHA-256 of each data file of some configs."""
+    return {name: known for written in configs for name, known in written.digests.items()}
+
+
+def _written_before(folder: OutputFolder, key: str) -> list[ConfigFiles] | None:
     """Return what an earlier call wrote, if it is what is wanted and still there."""
     try:
-        record = json.loads(record_path.read_text(encoding="utf-8"))
-        if record["key"] != key or any(digest(out / name) != known for name, known in record["files"].items()):
+        record = read_checked(folder.run / _RECORD)
+        if record["key"] != key or not folder.has(record["files"]):
             return None
         return [from_record(ConfigFiles, written) for written in record["configs"]]
     # Absent, cut off or from another version: write it again.

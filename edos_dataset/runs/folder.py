@@ -6,18 +6,24 @@ record is somebody else's, and nothing in it is touched.
 
 import json
 import os
+import re
 import shutil
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from filelock import FileLock, Timeout
 
-from edos_dataset.runs.shards import write_text
+from edos_dataset.runs import commit
+from edos_dataset.runs.shards import left_by_killed, write_text
 
 _RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
-_BEFORE_THE_RECORD = {"lock", "process"}
+_BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(_RECORD)})\..*\.tmp")
+
+_PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
+"""Files of a run that has published nothing."""
 
 
 class FolderError(ValueError):
@@ -29,7 +35,7 @@ class OutputFolder:
 
         with OutputFolder(out, "curate") as folder:
             prepared = folder.prepare()
-            ...  # write below `prepared`
+            ...  # write all that the folder is to hold below `prepared`
             folder.commit()
 
     The lock is the operating system's: it goes with the process, however that ends.
@@ -38,19 +44,26 @@ class OutputFolder:
         path: the folder; it is made if it is not there.
         command: whose it is, `curate` for `edos curate`.
         leads: whether this process holds it; of several processes of one run only the first does.
+        force: whether what would be lost may be: files that this command wrote and somebody has edited since, and what
+            a finished command made of something else (`runs.made_of`). What it never wrote stays even then.
+
+    Attributes:
+        prepared: where the set is prepared.
 
     Raises:
         FolderError: on entering: `path` is no folder, holds something that this command did not write, cannot be
             written, or another process runs in it.
     """
 
-    def __init__(self, path: Path, command: str, leads: bool = True) -> None:
-        self.path, self.command, self.leads = path, command, leads
+    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False) -> None:
+        self.path, self.command, self.leads, self.force = path, command, leads, force
         self.run = path / ".run"
+        self.prepared = self.run / commit.PREPARED
+        self._keep: Collection[str] = ()
         self._lock = FileLock(self.run / "lock", timeout=0)
 
     def __enter__(self) -> "OutputFolder":
-        """Take hold of the folder; temporary files of killed processes go."""
+        """Take hold of the folder; temporary files of killed processes go, and what they committed is put in place."""
         if not self.leads:
             return self
         try:
@@ -66,10 +79,12 @@ class OutputFolder:
                 f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
             ) from error
         try:
-            for path in (*self.path.glob(_TEMPORARY), *self.run.rglob(_TEMPORARY)):
+            for path in (*left_by_killed(self.path), *self.run.rglob(_TEMPORARY)):
                 path.unlink(missing_ok=True)
             write_text(self.run / "process", str(os.getpid()))
+            commit.finish(self.path)
             write_text(self.run / _RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
+            self._check_edited()
         except BaseException:
             self._lock.release()
             raise
@@ -82,29 +97,52 @@ class OutputFolder:
         if self.leads:
             self._lock.release()
 
-    def prepare(self) -> Path:
-        """Return an empty folder, on the same file system, for what `commit` is to put in place."""
-        prepared = self.run / "prepared"
-        shutil.rmtree(prepared, ignore_errors=True)
-        prepared.mkdir(parents=True)
-        return prepared
+    def prepare(self, keep: Collection[str] = ()) -> Path:
+        """Return an empty folder, on the same file system, for what `commit` is to put in place.
+
+        Args:
+            keep: files of the set before, relative to the folder, that are part of the new one as they are.
+        """
+        shutil.rmtree(self.prepared, ignore_errors=True)
+        self.prepared.mkdir(parents=True)
+        self._keep = keep
+        return self.prepared
 
     def commit(self) -> None:
-        """Move everything prepared into the folder, into the place of what has the same name there.
+        """Let everything prepared take the place of what an earlier commit put here, all together (`runs.commit`).
 
-        Each entry is replaced by two renames. Killed anywhere, it leaves entries that are old, new or missing, never
-        half; who records what was written sees by its digests that it is not there, and writes it again.
+        What is prepared below `.run` goes to the folder's own. Killed before, it leaves the set that was there; killed
+        later, the next command in the folder ends what it began.
+
+        Raises:
+            FolderError: something is in its place that no command of this package put there; all stays as it was.
         """
-        prepared, retired = self.run / "prepared", self.run / "retired"
-        shutil.rmtree(retired, ignore_errors=True)
-        retired.mkdir()
-        for entry in sorted(prepared.iterdir()):
-            goal = self.path / entry.name
-            if goal.exists():
-                goal.rename(retired / entry.name)
-            entry.rename(goal)
-        prepared.rmdir()
-        shutil.rmtree(retired)
+        self._check_edited()  # again, as the work may have taken days
+        try:
+            commit.begin(self.path, self._keep)
+        except commit.ForeignFileError as error:
+            raise FolderError(
+                f"{self.path / str(error)} was not written by `edos {self.command}` and would be lost: move it away, "
+                "and give the command again"
+            ) from error
+        commit.finish(self.path)
+
+    def has(self, files: Mapping[str, str]) -> bool:
+        """Return whether files, name → SHA-256, are in the folder as they were committed, and not behind links."""
+        there, edited = commit.committed(self.path), set(commit.edited(self.path))
+        return all(
+            there.get(name) == known and name not in edited and (self.path / name).is_file()
+            for name, known in files.items()
+        )
+
+    def discard(self) -> None:
+        """Remove what this package keeps in the folder for itself, and the folder if nothing else is in it."""
+        for path in self.run.rglob("*"):
+            if _PRIVATE.fullmatch(path.relative_to(self.run).as_posix()) and not path.is_dir():
+                path.unlink()
+        for where, _, _ in os.walk(self.path, topdown=False):
+            with suppress(OSError):  # something else is in it
+                os.rmdir(where)
 
     def _check(self) -> None:
         """Refuse a folder that is not this command's."""
@@ -113,6 +151,12 @@ class OutputFolder:
         if not self.path.is_dir():
             raise FolderError(f"{self.path} is no folder: give a new or empty folder as --out")
         others = {path.name for path in self.path.iterdir()} - {".run"}
+        for path in (self.run, *self.run.glob("*"), *self.run.glob("*/*")):
+            if path.is_symlink():
+                raise FolderError(
+                    f"{path} is a symbolic link, which no command of this package makes: give a new or empty folder as "
+                    "--out"
+                )
         if not self.run.is_dir():
             if others or self.run.exists():
                 raise FolderError(
@@ -120,7 +164,7 @@ class OutputFolder:
                 )
             return
         command = _command(self.run)
-        inside = {path.name for path in self.run.iterdir()} - _BEFORE_THE_RECORD
+        inside = [path for path in self.run.iterdir() if not _BEFORE_THE_RECORD.fullmatch(path.name)]
         if command is None and (others or inside):
             raise FolderError(
                 f"{self.path} was written by another program, or by an earlier version of this package: give a new or "
@@ -132,21 +176,51 @@ class OutputFolder:
                 "folder as --out"
             )
 
+    def _check_edited(self) -> None:
+        """Refuse to lose what this command did not write."""
+        for name in commit.added(self.path):
+            raise FolderError(
+                f"{self.path / name} was not written by `edos {self.command}` and would be lost: move it away, and "
+                "give the command again"
+            )
+        for name in () if self.force else commit.edited(self.path):
+            raise FolderError(
+                f"{self.path / name} is not as `edos {self.command}` wrote it, but edited or damaged, and would be "
+                "replaced: move it away, or give --force"
+            )
+
     def _holder(self) -> str:
-        with suppress(OSError):
-            return f"process {(self.run / 'process').read_text(encoding='utf-8')}"
+        with suppress(OSError, ValueError):
+            return f"process {int((self.run / 'process').read_text(encoding='ascii'))}"
         return "another process"  # it has the lock, but has not yet written its number
 
 
-def check_out_file(out: Path, otherwise: str = "") -> Path:
-    """Return where a file is to be written: behind a symbolic link, which stays.
+def check_whole(folder: Path) -> None:
+    """Let nobody read a folder whose files are not all of one set.
+
+    Raises:
+        FolderError: a command has committed a set there and not yet put all of it in place.
+    """
+    run = folder / ".run"
+    if (run / commit.JOURNAL).exists():
+        name = f"`edos {_command(run)}`" if _command(run) else "the command that writes it"
+        raise FolderError(
+            f"{folder} is unfinished: {name} is putting its files in place, or was stopped at that; wait for it, or "
+            "give it again"
+        )
+
+
+def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
+    """Return where a file is to be written: behind a symbolic link, which stays. What killed processes have left of it
+    goes.
 
     Args:
         out: the file.
         otherwise: what else may be given as --out, for the message.
+        force: whether a file that is there may be replaced.
 
     Raises:
-        FolderError: `out` is no plain file, or in no folder.
+        FolderError: `out` is there, is no plain file, or in no folder.
     """
     target = out.resolve()
     if target.exists() and not target.is_file():
@@ -156,6 +230,10 @@ def check_out_file(out: Path, otherwise: str = "") -> Path:
         raise FolderError(
             f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
         )
+    if target.exists() and not force:
+        raise FolderError(f"{out} is there already: give another --out, or --force to replace it")
+    for left in left_by_killed(target.parent, target.name):
+        left.unlink(missing_ok=True)
     return target
 
 
@@ -163,6 +241,7 @@ def _command(run: Path) -> str | None:
     """Return the command whose folder this is, None where no record of ours says so."""
     try:
         record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
-        return str(record["command"]) if record["package"] == "edos-dataset" else None
-    except (OSError, ValueError, TypeError, KeyError):
+        ours = record["package"] == "edos-dataset" and isinstance(record["command"], str)
+        return record["command"] if ours else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.shards import StageCount, write_text
 from edos_dataset.version import __version__
 
@@ -88,6 +88,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         FolderError: the folder holds none: it is no run, or the run has not finished.
     """
     path = folder / NAME
+    check_whole(folder)
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -32,9 +32,11 @@ from edos_dataset.runs.shards import (
     ShardRecord,
     StageCount,
     digest,
+    read_checked,
     read_record,
     read_shard,
     remove_others,
+    write_checked,
     write_record,
     write_shard,
     write_text,
@@ -123,8 +125,9 @@ class Run:
         if record is None or record.key != key:
             table, count, facts = make()
             file_digest = write_shard(path, table)
-            record = ShardRecord(key, file_digest, path.stat().st_size, table.num_rows, [count], facts=facts)
-            write_record(path, record)
+            write_record(path, ShardRecord(key, file_digest, path.stat().st_size, table.num_rows, [count], facts=facts))
+            record = read_record(path, verify=False)  # as a later call reads it
+            assert record is not None
         return read_shard(path), record
 
     def _write_inputs(self, parts: Iterable[Part]) -> list[Shard]:
@@ -210,7 +213,7 @@ class Run:
         paths = [folder / f"{source.path.stem}.removals.parquet" for source in sources]
         marker = folder / "decided.json"
         key = hash_json([step.fingerprint(), [source.digest for source in sources]])
-        decided = _read_json(marker)
+        decided = read_checked(marker)
         digests = [digest(path) if path.exists() else "" for path in paths]
         self.engine.wait()  # nobody writes before all have read
         if (decided.get("key"), decided.get("files")) != (key, digests):
@@ -224,18 +227,11 @@ class Run:
             if self.engine.leads:
                 digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decision, strict=True)]
                 decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
-                write_text(marker, json.dumps(decided))
+                write_checked(marker, decided)
                 shutil.rmtree(work, ignore_errors=True)
         self.engine.wait()
-        decided = json.loads(marker.read_text(encoding="utf-8"))
+        decided = read_checked(marker)
         return [Shard(*pair) for pair in zip(paths, decided["files"], strict=True)], decided["seconds"]
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):  # absent or damaged
-        return {}
 
 
 def _rejects(target: Path) -> Path:

@@ -3,14 +3,24 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import platform
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from edos_dataset.runs.fingerprints import hash_json
+
+_OF_A_SHARD = re.compile(r"(?P<stem>[01]{1,64}|\d{5,}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)")
+"""Names of what a run puts into a folder of shards."""
+
+_CHECKSUM = "sha256"
 
 
 @dataclass
@@ -89,7 +99,7 @@ def read_pieces(path: Path, columns: Sequence[str], rows: int = 1_000) -> Iterat
 
 def write_record(path: Path, record: ShardRecord) -> None:
     """Write the completion record of the shard at `path`, beside it."""
-    write_text(path.with_suffix(".json"), json.dumps(asdict(record), indent=1, sort_keys=True))
+    write_checked(path.with_suffix(".json"), asdict(record))
 
 
 def read_record(path: Path, verify: bool = True) -> ShardRecord | None:
@@ -103,15 +113,33 @@ def read_record(path: Path, verify: bool = True) -> ShardRecord | None:
         The record; None where there is none, or the shard is not the one recorded.
     """
     try:
-        raw = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        raw = read_checked(path.with_suffix(".json"))
         counts = [StageCount(**count) for count in raw.pop("counts")]
         record = ShardRecord(counts=counts, **raw)
         if verify and (path.stat().st_size != record.size or digest(path) != record.digest):
             return None
-    # Absent, cut off or from an older version: make it again.
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    # Absent, damaged or from an older version: make it again.
+    except (OSError, TypeError, KeyError, AttributeError):
         return None
     return record
+
+
+def write_checked(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a record that a run keeps for itself, as JSON with a checksum of all that it says."""
+    content = json.loads(json.dumps(content))  # as it is read again: every key is a text
+    write_text(path, json.dumps({**content, _CHECKSUM: hash_json(content)}, indent=1))
+
+
+def read_checked(path: Path) -> dict[str, Any]:
+    """Return what `write_checked` wrote; nothing where that is absent, or not as it was written: a record is believed
+    in all that it says or not at all.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        checksum = content.pop(_CHECKSUM)
+        return dict(content) if checksum == hash_json(content) else {}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
 
 
 def write_text(path: Path, text: str) -> None:
@@ -126,7 +154,7 @@ def replacing(path: Path) -> Iterator[Path]:
     an error it is gone.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_beside(path)
     try:
         yield temporary
         temporary.replace(path)  # no fsync: what a power cut leaves torn fails its digest and is made again
@@ -134,6 +162,45 @@ def replacing(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def temporary_beside(path: Path) -> Path:
+    """Return this process's temporary name for what is to become `path`: it tells the machine and the process."""
+    return path.with_name(f".{path.name}.{_machine()}.{os.getpid()}.tmp")
+
+
+def left_by_killed(folder: Path, name: str | None = None) -> list[Path]:
+    """Return what processes of this machine that are no more have left in a folder under temporary names.
+
+    A number that another process has by now is left for a later call, and so is what other machines do in a folder that
+    is shared: nobody here can tell whether they have ended.
+
+    Args:
+        folder: where to look; not below it.
+        name: of the file that it was to become; by default any.
+    """
+    wanted = ".+" if name is None else re.escape(name)
+    ours = re.compile(rf"\.{wanted}\.{_machine()}\.([1-9]\d{{0,9}})\.tmp", re.DOTALL)
+    with os.scandir(folder) as entries:
+        return [Path(entry) for entry in entries if (match := ours.fullmatch(entry.name)) and _is_dead(int(match[1]))]
+
+
+@cache
+def _machine() -> str:
+    """Return a short name for this machine, which no other that shares a folder has."""
+    return hashlib.sha256(platform.node().encode("utf-8", "surrogateescape")).hexdigest()[:6]
+
+
+def _is_dead(process: int) -> bool:
+    if os.name != "posix":  # elsewhere asking ends the process
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # somebody else's process
+        return False
+    return False
 
 
 def digest(path: Path) -> str:
@@ -150,12 +217,12 @@ def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False)
 
     Args:
         folder: of a phase, or of the input.
-        keep: names of the shards that the corpus has, without suffix; all others go.
+        keep: names of the shards that the corpus has, without suffix; those of all others go, and nothing else.
         keep_rejects: leave the files of rejects.
     """
-    stems = {*keep, "index", "decided"}
     for path in folder.iterdir():
-        stem, _, suffix = path.name.partition(".")
-        unwanted = suffix == "rejects.parquet" and not keep_rejects
-        if path.is_file() and stem and (stem not in stems or unwanted):
+        if path.is_symlink() or not path.is_file() or not (name := _OF_A_SHARD.fullmatch(path.name)):
+            continue
+        unwanted = name["suffix"] == "rejects.parquet" and not keep_rejects
+        if unwanted or name["stem"] not in keep:
             path.unlink()

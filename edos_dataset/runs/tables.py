@@ -6,17 +6,23 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.schema import REGISTRY, SPLITS, arrow_schema
 
 
 def configs_in(folder: Path, among: Iterable[str] = REGISTRY) -> list[str]:
-    """Return the configs that a folder has files of, in the order of `among`."""
+    """Return the configs that a folder has files of, in the order of `among`.
+
+    Raises:
+        FolderError: the folder is unfinished; as of the functions below.
+    """
+    check_whole(folder)
     return [name for name in among if any((folder / name).glob("*.parquet"))]
 
 
 def config_files(folder: Path, config: str) -> dict[str, list[Path]]:
     """Return the files of a config by split, in the order of their rows; splits without any are left out."""
+    check_whole(folder)
     files = {split: sorted((folder / config).glob(f"{split}-*.parquet")) for split in SPLITS}
     return {split: paths for split, paths in files.items() if paths}
 
@@ -32,6 +38,7 @@ def read_rows(folder: Path, config: str, splits: Sequence[str] = SPLITS) -> pa.T
     Raises:
         FolderError: a file is missing or damaged, or has other columns.
     """
+    check_whole(folder)
     schema, command = arrow_schema(config), REGISTRY[config].command
     tables = []
     for split in splits:

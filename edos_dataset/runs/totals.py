@@ -28,8 +28,8 @@ class Totals:
             self.counts[index].add(count)
 
     def finish(self) -> None:
-        """Sort what was added."""
-        self.notes.sort(key=lambda note: json.dumps(note, sort_keys=True))
+        """Sort what was added; notes are then as a record gives them back, whether they come from one or not."""
+        self.notes = [json.loads(text) for text in sorted(json.dumps(note, sort_keys=True) for note in self.notes)]
         for count in self.counts:
             count.rejected = dict(sorted(count.rejected.items()))
             count.tally = dict(sorted(count.tally.items()))

@@ -24,6 +24,15 @@ def test_recipe_is_what_curate_runs(films):
     assert next(stage for stage in stages if "dialogues" in stage)["dialogues"] == {"gap": 9.0}
 
 
+def test_a_sample_replaces_no_file_of_the_user(films):
+    assert edos("sample", "films").exit_code == 0
+    mine = next((films / "srt").iterdir())
+    mine.write_text("mine")
+    refused = edos("sample", "films")
+    assert refused.exit_code == 1 and "is there already and not the sample's: give another folder" in refused.stderr
+    assert mine.read_text() == "mine"
+
+
 def test_dry_run_counts_and_writes_nothing(films):
     done = edos("curate", "films", "--out", "edos", "--dry-run", "--no-labels", "--workers", 1)
     assert done.exit_code == 0

@@ -17,6 +17,7 @@ from edos_dataset.commands import extend as extending
 from edos_dataset.commands.seed import write_seed
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.crowd.seed import SeedRules, read_seed
+from edos_dataset.runs.folder import FolderError
 
 SUBJECTS = ("neighbour", "brother", "teacher", "doctor", "driver", "cook", "painter", "captain", "singer", "lawyer")
 SAYINGS = {
@@ -132,7 +133,9 @@ def test_the_same_call_makes_nothing_again_and_a_changed_step_only_what_follows(
     monkeypatch.undo()
     looser = (STEPS[0], STEPS[1], SpreadStep(threshold=0.7, around="all"))
     said = []
-    again = extending.extend(seed, [pool], out, looser, say=said.append)
+    with pytest.raises(FolderError, match="finished run of 70 labels, .*: 3.threshold 0.8 → 0.7. Give another --out"):
+        extending.extend(seed, [pool], out, looser)
+    again = extending.extend(seed, [pool], out, looser, force=True, say=said.append)
     assert again["steps"][:2] == counts["steps"][:2] and again["steps"][2]["parameters"]["threshold"] == 0.7
     assert [text for text in said if text.startswith("step")] == ["step 3, spread"]
 
@@ -178,10 +181,13 @@ def test_command_line(done, seed, pool, tmp_path):
             "3.around=all",
         )
     ]
-    result = CliRunner().invoke(app, ["extend", str(seed), str(pool), "--out", str(out), "--json", *settings])
+    result = CliRunner().invoke(
+        app, ["extend", str(seed), str(pool), "--out", str(out), "--json", "--force", *settings]
+    )
     assert result.exit_code == 0 and json.loads(result.stdout[result.stdout.index("{") :])["rows"] == counts["rows"]
     table = CliRunner().invoke(app, ["extend", str(seed), str(pool), "--out", str(out), *settings])
     assert "3,196" in table.output and "self-label" in table.output and (out / "audit.html").is_file()
+    out = tmp_path / "new"
     for arguments, message in (
         ([str(pool), str(pool), "--out", str(out)], "edos crowd seed"),
         ([str(seed), str(pool), "--out", str(out), "--memory", "much"], "no size"),

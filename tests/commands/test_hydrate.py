@@ -16,6 +16,7 @@ from command_line import edos
 from edos_dataset.commands.curate import curate, subtitles_to_edos
 from edos_dataset.commands.hydrate import hydrate
 from edos_dataset.commands.labels_only import labelling, text_stages, write_labels
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 
@@ -229,7 +230,9 @@ def test_changed_labels_are_seen(run, labels, films, tmp_path):
     path = next((mine / "labels_only").glob("train-*"))
     table = pq.read_table(path)
     pq.write_table(table.slice(1), path)
-    assert not all(hydrate(mine, [films], tmp_path / "back")["identical"].values())
+    with pytest.raises(FolderError, match="content of the labels is another; 1 films fewer"):
+        hydrate(mine, [films], tmp_path / "back")
+    assert not all(hydrate(mine, [films], tmp_path / "back", force=True)["identical"].values())
     assert len(rows_of(tmp_path / "back", "edos")) == 44
 
 

@@ -62,7 +62,10 @@ def test_the_same_answers_give_the_same_bytes_and_a_folder_is_replaced(tmp_path)
     }  # fmt: skip
     assert all((tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes() for path in files)
     before = read_seed(tmp_path / "one", ["test"])["dialogue_id"].to_pylist()
-    write_seed(crowd(), tmp_path / "one", SeedRules(seed=1))
+    with pytest.raises(FolderError, match="holds a finished run of 90 tasks, 88 labelled texts, .*: seed 0 → 1. Give"):
+        write_seed(crowd(), tmp_path / "one", SeedRules(seed=1))
+    assert read_seed(tmp_path / "one", ["test"])["dialogue_id"].to_pylist() == before
+    write_seed(crowd(), tmp_path / "one", SeedRules(seed=1), force=True)
     assert read_seed(tmp_path / "one", ["test"])["dialogue_id"].to_pylist() != before
     assert json.loads((tmp_path / "one" / "seed.json").read_text())["rules"]["seed"] == 1
 

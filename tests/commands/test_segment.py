@@ -95,7 +95,17 @@ def test_scores_and_options_decide(films, tmp_path):
     for threshold in (0, 0.3, 0.9):
         assert (
             edos(
-                "segment", films / "srt", "--out", out, "--threshold", threshold, "--scorer", "rules", "--workers", 1
+                "segment",
+                films / "srt",
+                "--out",
+                out,
+                "--force",
+                "--threshold",
+                threshold,
+                "--scorer",
+                "rules",
+                "--workers",
+                1,
             ).exit_code
             == 0
         )
@@ -115,7 +125,7 @@ def test_the_same_bytes_always(films, turns, tmp_path):
     done = edos("segment", films, "--out", "-", "--workers", 1)
     assert done.stdout_bytes == turns.read_bytes()
     assert "could not be read" in done.stderr
-    segment(find_films([films], "en"), again, MarkTurns(), shard_sentences=100)
+    segment(find_films([films], "en"), again, MarkTurns(), shard_sentences=100, force=True)
     assert again.read_bytes() == turns.read_bytes()
 
 
@@ -159,7 +169,10 @@ def test_too_many_bad_files(small, tmp_path):
     assert done.stdout.count("empty_file") == 3
     assert "75% of the files could not be read" in done.stderr
     assert len(rows(tmp_path / "out.jsonl")) == 2
-    assert edos("segment", small, "--out", tmp_path / "out.jsonl", "--max-bad", 0.8, "--workers", 1).exit_code == 0
+    assert (
+        edos("segment", small, "--out", tmp_path / "out.jsonl", "--max-bad", 0.8, "--workers", 1, "--force").exit_code
+        == 0
+    )
 
 
 def test_an_existing_file_stays_until_the_new_one_is_whole(small, tmp_path, monkeypatch):
@@ -173,12 +186,14 @@ def test_an_existing_file_stays_until_the_new_one_is_whole(small, tmp_path, monk
 
     with monkeypatch.context() as broken:
         broken.setattr(SegmentTurns, "begins", fail)
-        done = edos("segment", small, "--out", out, "--workers", 1)
+        done = edos("segment", small, "--out", out, "--workers", 1, "--force")
     assert done.exit_code == 1
     assert "No space left on device" in done.stderr
     assert kept.read_text() == "old\n"
     assert not list(tmp_path.glob(".*"))
-    assert edos("segment", small, "--out", out, "--workers", 1).exit_code == 0
+    refused = edos("segment", small, "--out", out, "--workers", 1)
+    assert refused.exit_code == 1 and "is there already: give another --out, or --force" in refused.stderr
+    assert edos("segment", small, "--out", out, "--workers", 1, "--force").exit_code == 0
     assert out.is_symlink() and len(rows(kept)) == 2
 
 

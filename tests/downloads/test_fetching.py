@@ -181,6 +181,22 @@ def test_archives_are_unpacked_at_one_stroke(files, out):
         get(talk, out)
 
 
+def test_what_somebody_put_into_an_unpacked_folder_is_not_lost(files, out):
+    first, second = archive(train=b"1"), archive(train=b"2")
+    url = files.serve("/talk.tar.gz", first)
+    get(source(url, "talk/original", unpack=True, sha256=hashlib.sha256(first).hexdigest()), out)
+    notes = out / "talk" / "original" / "notes.txt"
+    notes.write_text("mine")
+    files.serve("/talk.tar.gz", second)
+    newer = source(url, "talk/original", unpack=True, sha256=hashlib.sha256(second).hexdigest())
+    with pytest.raises(DownloadError, match=r"notes\.txt was not downloaded and would be lost"):
+        get(newer, out)
+    assert notes.read_text() == "mine" and notes.with_name("train.csv").read_bytes() == b"1"
+    notes.rename(out / "notes.txt")
+    get(newer, out)
+    assert notes.with_name("train.csv").read_bytes() == b"2"
+
+
 def test_one_file_fails_and_the_others_stay(files, out):
     urls = [files.serve(f"/{name}.csv", name.encode(), failures=[503] * 5 if name == "b" else []) for name in "abc"]
     talk = Source(

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import stat
 import tarfile
 import zipfile
@@ -10,6 +11,8 @@ import pytest
 
 from edos_dataset.downloads.transfer import DownloadError
 from edos_dataset.downloads.unpacking import unpack
+from edos_dataset.runs.shards import temporary_beside
+from processes import in_another_process
 
 FILES = {
     "top/train.csv": b"a,b\n",
@@ -37,6 +40,20 @@ def make_zip(path, files, mode=stat.S_IFREG | 0o644):
             info.external_attr = mode << 16
             archive.writestr(info, content)
     return path
+
+
+def test_what_killed_processes_left_goes_and_nothing_else(tmp_path):
+    folder = tmp_path / "[1]"
+    ended = in_another_process("import os; print(os.getpid())").stdout.strip()
+    litter = [
+        path.with_name(path.name.replace(str(os.getpid()), ended))
+        for path in (temporary_beside(folder), temporary_beside(tmp_path / "[1].old"))
+    ]
+    mine = [tmp_path / name for name in (".[1].mine.tmp", ".[1].12.tmp", ".1.12.tmp")]
+    for path in (*litter, *mine):
+        path.mkdir()
+    unpack(make_tar(tmp_path / "a", FILES), folder)
+    assert [path.exists() for path in (*litter, *mine)] == [False, False, True, True, True]
 
 
 def left(tmp_path):

@@ -17,6 +17,7 @@ import pytest
 import edos_dataset
 from edos_dataset.labels import EMOTIONS
 from edos_dataset.publishing.labels_only import write_labels_only
+from extended_rows import counts, row, table, write_extended
 from published_folder import films_of, publish
 
 pytestmark = pytest.mark.slow
@@ -42,6 +43,12 @@ loaded = datasets.load_dataset(script, config, data_dir=folder, trust_remote_cod
 label = loaded["train"].features.get("label")
 names = label.names[:2] if label else None
 print(json.dumps({{"rows": {{split: part.to_list() for split, part in loaded.items()}}, "names": names}}))
+"""
+PLAIN = """
+import json, sys
+import datasets
+assert datasets.__version__ == "3.6.0", datasets.__version__
+print(json.dumps([datasets.load_dataset(folder, split="train")["label"] for folder in sys.argv[1:]]))
 """
 FILM = """<?xml version="1.0" encoding="utf-8"?><document id="1"><meta><source><year>1999</year></source></meta>
 {sentences}</document>"""
@@ -87,15 +94,22 @@ def old(tmp_path_factory):
 
 
 def load(old, tmp_path, name, folder, config):
+    return run_in(old, tmp_path, SCRIPT, ROOT / "loading_scripts" / f"{name}.py", folder, config)
+
+
+def run_in(old, tmp_path, script, *arguments):
+    """Run a script with a Hugging Face home of its own; return the JSON of its last line."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "HF_HOME": str(tmp_path / "home"),
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
+        **dict.fromkeys(["USE_TORCH", "USE_TF", "USE_JAX"], "0"),
     }
-    command = [old, "-c", SCRIPT, ROOT / "loading_scripts" / f"{name}.py", folder, config]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    done = subprocess.run(
+        [old, "-c", script, *arguments], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -198,3 +212,11 @@ def test_labels_written_by_later_versions(old, tmp_path):
     hashes = load(old, tmp_path, "edos_run", tmp_path / "labels", "labels_only")["rows"]
     assert [row["dialogue_id"] for row in hashes["train"]] == [row["dialogue_id"] for row in rows["train"]]
     assert len(hashes["test"][0]["turns"][0]["text_sha256"]) == 64
+
+
+def test_a_folder_of_the_name_of_another_one(old, tmp_path):
+    """Without a builder of ours, as everybody loads it; nothing but the labels differs."""
+    for top, label in (("a", "sad"), ("b", "joyful")):
+        write_extended(tmp_path / top / "seed", {"train": table([row("1", ["a"], label)])}, counts({"train": 1}))
+    loaded = run_in(old, tmp_path, PLAIN, tmp_path / "a" / "seed", tmp_path / "b" / "seed")
+    assert loaded == [[EMOTIONS.index("sad")], [EMOTIONS.index("joyful")]]

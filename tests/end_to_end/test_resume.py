@@ -16,6 +16,7 @@ import pytest
 from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.publishing.inspection import random_dialogues
 from edos_dataset.sources.inventory import find_films
+from sudden_death import untimed
 
 pytestmark = pytest.mark.slow
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
@@ -92,27 +93,12 @@ def finished(out):
     return sum(1 for _ in (out / ".run").rglob("*.json"))
 
 
-def published(out):
-    """Everything but the run's own folder and the manifest, which holds times; of the manifest what must not differ."""
-    files = {
-        path.relative_to(out).as_posix(): path.read_bytes()
-        for path in out.rglob("*")
-        if path.is_file() and ".run" not in path.parts
-    }
-    manifest = json.loads(files.pop("manifest.json"))
-    stages = [
-        {key: value for key, value in stage.items() if key not in ("seconds", "per_second")}
-        for stage in manifest["stages"]
-    ]
-    return files, stages, manifest["configs"], manifest["quarantined"], manifest["fingerprint"]
-
-
 def test_killed_again_and_again(uninterrupted, run, kill, tmp_path):
     out, all_steps = tmp_path / "killed", finished(uninterrupted)
     for share in (0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95):
         kill(out, int(share * all_steps), workers=1 + (share in (0.3, 0.7)))
     run(out)
-    assert published(out) == published(uninterrupted)
+    assert untimed(out) == untimed(uninterrupted)
     assert not list(out.rglob("*.tmp"))
 
 
@@ -122,19 +108,19 @@ def test_default_models_order_of_the_input_workers_and_a_kill(run, kill, tmp_pat
     run(whole, sources=FEW, models="")
     kill(turned, finished(whole) // 2, sources=FEW, models="")
     run(turned, workers=2, sources=FEW[::-1], models="")
-    assert published(turned) == published(whole)
+    assert untimed(turned) == untimed(whole)
 
 
 def test_order_of_the_input(uninterrupted, run, tmp_path):
     run(tmp_path / "turned", sources=SOURCES[::-1])
-    assert published(tmp_path / "turned") == published(uninterrupted)
+    assert untimed(tmp_path / "turned") == untimed(uninterrupted)
 
 
 def test_run_again_makes_nothing(uninterrupted, run):
-    before = published(uninterrupted)
+    before = untimed(uninterrupted)
     times = {path: path.stat().st_mtime_ns for path in uninterrupted.rglob("*.parquet") if "00-input" not in path.parts}
     run(uninterrupted)
-    assert published(uninterrupted) == before
+    assert untimed(uninterrupted) == before
     assert json.loads((uninterrupted / "manifest.json").read_text())["shards"]["made_now"] == 0
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
@@ -144,7 +130,7 @@ def test_an_edited_file_is_read_again(tmp_path):
     for word in ("early", "often"):  # of the same length
         film.write_text(f"1\n00:00:01,000 --> 00:00:03,000\n- Do you come here {word}?\n- Only when it rains.\n")
         os.utime(film, (1, len(word) + ord(word[0])))
-        manifest = curate(find_films([film], "en"), tmp_path / "edos", subtitles_to_dialogues())
+        manifest = curate(find_films([film], "en"), tmp_path / "edos", subtitles_to_dialogues(), force=True)
         assert manifest["shards"]["made_now"] > 0
         assert (
             random_dialogues(tmp_path / "edos", manifest, 1, None, random.Random(0))[0]["turns"][0]["text"]

@@ -1,8 +1,8 @@
 """What `edos publish` refuses, outlasts or tells of: folders that are not right, and what the Hub may do."""
 
-import json
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.hub.contents import held
@@ -29,6 +29,13 @@ def swap_files(folder):
     first.write_bytes(second.read_bytes())
 
 
+def relabel(folder):
+    """Put other labels, of as many rows, under the card."""
+    path = next(folder.glob("edos/test-*"))
+    table = pq.read_table(path)
+    pq.write_table(table.take(list(reversed(range(len(table))))), path)
+
+
 BROKEN = {
     "stray data": (
         lambda folder: (folder / "os" / "more.parquet").write_bytes(b""),
@@ -45,13 +52,8 @@ BROKEN = {
     "other rows": (swap_files, "says 6 dialogues in the split train of os, and its files have 4"),
     "no card": (lambda folder: (folder / "README.md").unlink(), "unfinished"),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "unfinished"),
-    "stopped while put in place": (lambda folder: (folder / ".run" / "prepared").mkdir(), "unfinished"),
-    "not as written": (
-        lambda folder: (folder / ".run" / "published.json").write_text(
-            json.dumps({"files": {"os/test-00000-of-00001.parquet": "0"}})
-        ),
-        "not as the run wrote it",
-    ),
+    "stopped while put in place": (lambda folder: (folder / ".run" / "commit.json").write_text("{}"), "unfinished"),
+    "other labels": (relabel, "edos is not what its card was written for: give the command"),
     "no folder": (shutil.rmtree, "is no folder"),
     "empty": (lambda folder: (shutil.rmtree(folder), folder.mkdir()), "no command of this package has written it"),
 }

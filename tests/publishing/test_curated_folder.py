@@ -1,4 +1,4 @@
-"""What `write_published` leaves in a folder: files, card and picture that belong together,
+"""What `prepare_published` leaves in a folder: files, card and picture that belong together,
 whatever was there before.
 """
 
@@ -9,8 +9,9 @@ import pytest
 
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
-from edos_dataset.publishing.published import write_published
-from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.publishing.published import prepare_published
+from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.shards import write_checked
 from edos_dataset.schema import CONFIGS
 from published_folder import films_of, write_shards
 
@@ -19,11 +20,13 @@ ORIGIN = Origin("edos curate SUBTITLES --out edos", "abc", {"edos-dataset": "1"}
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def put(out, configs=CONFIGS, films=FILMS):
+def put(out, configs=CONFIGS, films=FILMS, force=False):
     """Write shards into a folder, as a run does."""
     outputs = {config: write_shards(out.parent / "shards", films, config) for config in configs}
-    with OutputFolder(out, "curate") as folder:
-        return write_published(folder, outputs, "en", [], [], ORIGIN)
+    with OutputFolder(out, "curate", force=force) as folder:
+        written = prepare_published(folder, outputs, "en", [], [], ORIGIN)
+        folder.commit()
+        return written
 
 
 def content(out):
@@ -46,12 +49,14 @@ def test_picture_and_card_again_the_same(tmp_path):
     assert put(out) == first and content(out) == files
 
 
-def test_what_is_damaged_is_made_again(tmp_path):
+def test_what_is_gone_is_made_again_and_what_is_edited_by_leave(tmp_path):
     out = tmp_path / "edos"
     put(out)
     files = content(out)
     (out / LABEL_PICTURE).write_bytes(b"not a picture")
-    put(out)
+    with pytest.raises(FolderError, match=r"png is not as `edos curate` wrote it, but edited or damaged"):
+        put(out)
+    put(out, force=True)
     assert content(out) == files
     (out / LABEL_PICTURE).unlink()
     put(out)
@@ -66,7 +71,7 @@ def test_no_labels_no_picture(tmp_path):
     assert {name.partition("/")[0] for name in content(out)} == {"README.md", "os"}
 
 
-@pytest.mark.parametrize("damage", ["another version", "other fields", "cut off"])
+@pytest.mark.parametrize("damage", ["another version", "other fields", "cut off", "another count"])
 def test_a_record_of_another_version_is_not_believed(tmp_path, damage):
     """Of the fields only what this version writes may be read; tokens were one number once."""
     out = tmp_path / "edos"
@@ -89,7 +94,13 @@ def test_a_record_of_another_version_is_not_believed(tmp_path, damage):
         ]
     elif damage == "other fields":
         record["configs"][0]["speakers"] = 3
-    path.write_text(json.dumps(record)[: 100 if damage == "cut off" else None])
+    elif damage == "another count":
+        record["configs"][0]["rows"]["train"] += 1
+    del record["sha256"]
+    write_checked(path, record)
+    if damage in ("cut off", "another count"):
+        text = path.read_text()
+        path.write_text(text[:100] if damage == "cut off" else json.dumps({**json.loads(text), "sha256": "0" * 64}))
     assert put(out) == first
     assert json.loads(path.read_text())["configs"] == [json.loads(json.dumps(vars(written))) for written in first]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.shards import temporary_beside
 from processes import in_another_process
 
 LOCK = (
@@ -52,17 +53,19 @@ def test_temporary_files_of_killed_processes_go(tmp_path):
     with OutputFolder(tmp_path, "toy"):
         pass
     (tmp_path / ".run" / "01-toy").mkdir()
+    ended = in_another_process("import os; print(os.getpid())").stdout.strip()
+    here = temporary_beside(tmp_path / "manifest.json")
     litter = [
-        tmp_path / ".manifest.json.12.tmp",
+        here.with_name(here.name.replace(str(os.getpid()), ended)),
         tmp_path / ".run" / ".x.json.345.tmp",
         tmp_path / ".run" / "01-toy" / ".00000.parquet.6.tmp",
     ]
-    mine = [tmp_path / "notes.tmp", tmp_path / ".hidden", tmp_path / ".a.tmp"]
+    mine = [tmp_path / name for name in ("notes.tmp", ".hidden", ".a.tmp", ".draft.1234.tmp")]
     for path in [*litter, *mine]:
         path.write_text("")
     with OutputFolder(tmp_path, "toy"):
         assert [path.exists() for path in litter] == [False] * 3
-        assert [path.exists() for path in mine] == [True] * 3
+        assert [path.exists() for path in mine] == [True] * 4
 
 
 def make_file(out):
@@ -125,7 +128,14 @@ def test_a_folder_of_another_command_is_refused(tmp_path):
         OutputFolder(tmp_path, "label").__enter__()
 
 
-@pytest.mark.parametrize("record", [None, "[", '{"command": "curate"}', '{"package": "other", "command": "curate"}'])
+@pytest.mark.parametrize(
+    "record",
+    [
+        None, "", "[", "[]", "null", "\\ud800", "[" * 100_000, '{"command": "curate"}', '["edos-dataset", "curate"]',
+        '{"package": "other", "command": "curate"}', '{"package": "edos-dataset", "command": ["curate"]}',
+        '{"package": "edos-dataset"}', '{"package": "edos-dataset", "command": null}',
+    ],
+)  # fmt: skip
 def test_a_run_without_our_record_is_not_ours(tmp_path, record):
     (tmp_path / ".run" / "configurations").mkdir(parents=True)
     (tmp_path / "os").mkdir()
@@ -137,68 +147,51 @@ def test_a_run_without_our_record_is_not_ours(tmp_path, record):
     assert (tmp_path / "os" / "mycode.py").read_text() == "x = 1"
 
 
-def test_a_folder_whose_process_was_killed_before_the_record_is_taken(tmp_path):
+@pytest.mark.parametrize("left", ["lock", "process", ".process.ab12cd.77.tmp", ".made_by.json.ab12cd.77.tmp"])
+def test_a_folder_whose_process_was_killed_before_the_record_is_taken(tmp_path, left):
     (tmp_path / ".run").mkdir()
-    (tmp_path / ".run" / "lock").write_text("")
+    (tmp_path / ".run" / left).write_text("")
     with OutputFolder(tmp_path, "curate"):
         assert json.loads((tmp_path / ".run" / "made_by.json").read_text())["command"] == "curate"
 
 
-def test_what_is_prepared_takes_the_place_of_what_has_its_name(tmp_path):
-    (tmp_path / "out").mkdir()
-    with OutputFolder(tmp_path / "out", "toy") as folder:
-        for text in ("old", "new"):
-            prepared = folder.prepare()
-            (prepared / "os").mkdir()
-            (prepared / "os" / f"{text}.txt").write_text(text)
-            (folder.path / "notes").write_text("mine")
-            folder.commit()
-        assert sorted(path.name for path in folder.path.iterdir()) == [".run", "notes", "os"]
-        assert [path.name for path in (folder.path / "os").iterdir()] == ["new.txt"]
-        assert {path.name for path in folder.run.iterdir()} == {"lock", "made_by.json", "process"}
+@pytest.mark.parametrize("place", [".run", ".run/lock", ".run/01-toy", ".run/prepared", ".run/01-toy/decision"])
+def test_links_in_place_of_what_is_ours_are_not_followed(tmp_path, place):
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    with OutputFolder(out, "toy"):
+        pass
+    (out / ".run" / "01-toy").mkdir()
+    mine.mkdir()
+    (mine / "notes").write_text("mine")
+    link = out / place
+    if link.exists():
+        link.rename(tmp_path / "aside")
+    link.symlink_to(mine / "notes" if place.endswith("lock") else mine)
+    with pytest.raises(FolderError, match="is a symbolic link"), OutputFolder(out, "toy"):
+        pass
+    assert link.is_symlink() and [path.read_text() for path in mine.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("said", ["", "x\\x1b[31m", "12\nINFO all is well"])
+def test_the_holder_is_a_number_or_not_told(tmp_path, said):
+    with OutputFolder(tmp_path, "toy"):
+        (tmp_path / ".run" / "process").write_text(said)
+        with pytest.raises(FolderError, match="^another process is running in"), OutputFolder(tmp_path, "toy"):
+            pass
+
+
+def test_a_file_is_replaced_by_leave_alone(tmp_path):
+    out, ended = tmp_path / "a.jsonl", in_another_process("import os; print(os.getpid())").stdout.strip()
+    here = temporary_beside(out)
+    left = here.with_name(here.name.replace(str(os.getpid()), ended))
+    left.write_text("half")
+    assert check_out_file(out) == out and not left.exists()
+    out.write_text("mine")
+    with pytest.raises(FolderError, match=r"a\.jsonl is there already: give another --out, or --force"):
+        check_out_file(out)
+    assert check_out_file(out, force=True) == out and out.read_text() == "mine"
 
 
 def test_only_the_process_that_leads_holds_the_folder(tmp_path):
     with OutputFolder(tmp_path, "toy"), OutputFolder(tmp_path, "toy", leads=False) as other:
         assert other.run == tmp_path / ".run"
-
-
-@pytest.mark.parametrize("old", [True, False])
-@pytest.mark.parametrize("moment", range(1, 6))
-def test_killed_while_it_is_put_in_place_and_done_again(tmp_path, monkeypatch, old, moment):
-    """Entries are old, new or missing, never half, and the next commit ends in the same."""
-
-    def commit(folder, text):
-        prepared = folder.prepare()
-        for name in ("edos", "os"):
-            (prepared / name).mkdir()
-            (prepared / name / "train").write_text(text)
-        folder.commit()
-
-    def texts(folder):
-        paths = [path for path in folder.path.rglob("*") if path.is_file() and ".run" not in path.parts]
-        return {path.relative_to(folder.path).as_posix(): path.read_text() for path in paths}
-
-    moves, real = [], Path.rename
-
-    def rename(path, target):
-        moves.append(path)
-        if len(moves) == moment:
-            raise KeyboardInterrupt
-        return real(path, target)
-
-    with OutputFolder(tmp_path / "out", "toy") as folder:
-        (folder.path / "README.md").write_text("mine")
-        if old:
-            commit(folder, "old")
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "rename", rename)
-            if moment <= (4 if old else 2):
-                with pytest.raises(KeyboardInterrupt):
-                    commit(folder, "new")
-            else:
-                commit(folder, "new")
-        assert set(texts(folder).values()) <= {"old", "new", "mine"}
-        commit(folder, "new")
-        assert texts(folder) == {"edos/train": "new", "os/train": "new", "README.md": "mine"}
-        assert not {"prepared", "retired"} & {path.name for path in folder.run.iterdir()}

@@ -258,6 +258,11 @@ def test_run_stage_parts_and_counts():
     assert count.seconds > 0
 
 
+def said(run):
+    """What of a run goes to a manifest, but for the times, as it stands there: byte by byte."""
+    return json.dumps([run.notes, [{**vars(count), "seconds": 0} for count in run.counts]])
+
+
 def test_again_nothing_is_made(tmp_path):
     first = execute(tmp_path)
     before = files(tmp_path)
@@ -265,7 +270,7 @@ def test_again_nothing_is_made(tmp_path):
     assert (first.made, second.made) == (8, 0)
     assert written_anew(tmp_path, before) == set()
     assert counts(second) == counts(first)
-    assert (second.notes, second.outputs) == (first.notes, first.outputs)
+    assert (said(second), second.outputs) == (said(first), first.outputs)
 
 
 def cut_off(path):
@@ -394,14 +399,55 @@ def test_rejects_asked_for_later_and_no_longer(tmp_path):
     assert rejects(tmp_path) == wanted
 
 
-def test_an_older_record_without_rejects_is_made_again(tmp_path):
+def altered(content):
+    """Yield a record with every value in it altered, left out, or of another type, one at a time."""
+    for key in content:
+        others = [content[key] + 1] if isinstance(content[key], int | float) else []
+        for other in [*others, None, [["x"]]]:
+            if other != content[key]:
+                yield {**content, key: other}
+        yield {name: value for name, value in content.items() if name != key}
+        if isinstance(content[key], list) and content[key] and isinstance(content[key][0], dict):
+            for one in altered(content[key][0]):
+                yield {**content, key: [one, *content[key][1:]]}
+        if isinstance(content[key], dict):
+            yield {**content, key: {**content[key], "more": 1}}
+            for one in altered(content[key]):
+                yield {**content, key: one}
+
+
+def told(run):
+    """What a run tells of itself, but its times."""
+    counts = [{**vars(count), "seconds": 0} for count in run.counts]
+    return (
+        counts,
+        run.notes,
+        run.rows,
+        {config: list(map(Path.read_bytes, run.outputs[config])) for config in run.outputs},
+    )
+
+
+@pytest.mark.parametrize("file", [f"{OPEN}/00001.json", f"{LARGEST}/00000.json", f"{LARGEST}/decided.json"])
+def test_an_altered_record_is_not_believed(tmp_path, file):
+    wanted = told(execute(tmp_path))
+    path = tmp_path / file
+    record = json.loads(path.read_text())
+    texts = [json.dumps(content) for content in altered(record)]
+    for text in [*texts, "[" * 100_000, "\ud800", '{"sha256": {}}']:
+        path.write_text(text, errors="surrogatepass")
+        assert told(execute(tmp_path)) == wanted, text[:300]
+        assert json.loads(path.read_text()).keys() == record.keys(), "made again"
+
+
+def test_what_a_run_did_not_write_stays_among_its_shards(tmp_path):
     execute(tmp_path)
-    for path in tmp_path.glob("*/0*.json"):
-        record = json.loads(path.read_text())
-        del record["rejects"]
-        path.write_text(json.dumps(record))
-    assert execute(tmp_path).made == 0
-    assert execute(tmp_path, keep_rejects=True).made == 8
+    mine = [tmp_path / OPEN / name for name in ("notes.txt", "my.parquet", "README", "00001.parquet.bak", "00001.csv")]
+    for path in mine:
+        path.write_text("mine")
+    (tmp_path / OPEN / "00009.parquet").symlink_to(mine[0])
+    execute(tmp_path, shards_of(SIZES[:4]))
+    assert not (tmp_path / OPEN / "00003.parquet").exists()
+    assert [path.read_text() for path in mine] == ["mine"] * 5 and (tmp_path / OPEN / "00009.parquet").is_symlink()
 
 
 def test_progress(tmp_path):
@@ -445,12 +491,12 @@ def test_kept_is_what_was_made_for_the_same_key(tmp_path):
 
     def make():
         made.append(len(made))
-        return pa.table({"a": [len(made)]}), StageCount("step", "dialogues", 3, 1, {"far": 2}), {"loss": 0.5}
+        return pa.table({"a": [len(made)]}), StageCount("step", "dialogues", 3, 1, {"far": 2}), {"loss": 0.5, "from": 1}
 
     first = run.keep("steps/1", "key", make)
     again = run.keep("steps/1", "key", make)
-    assert (first[0].to_pylist(), first[1].facts) == ([{"a": 1}], {"loss": 0.5})
-    assert again == first
+    assert (first[0].to_pylist(), first[1].facts) == ([{"a": 1}], {"loss": 0.5, "from": 1})
+    assert again == first and json.dumps(vars(again[1]), default=vars) == json.dumps(vars(first[1]), default=vars)
     assert run.keep("steps/1", "another", make)[0].to_pylist() == [{"a": 2}]
     cut_off(tmp_path / "steps" / "1.parquet")
     run.keep("steps/1", "another", make)
@@ -486,7 +532,7 @@ def test_two_processes_share_a_run_and_both_know_all_of_it(tmp_path):
     first, second = two_runs(tmp_path / "shared")
     assert content(tmp_path / "shared") == content(tmp_path / "alone")
     assert counts(first) == counts(second) == counts(alone)
-    assert first.notes == second.notes == alone.notes
+    assert said(first) == said(second) == said(alone)
     assert (first.made, second.made) == (4, 4)
     assert [run.made for run in two_runs(tmp_path / "shared")] == [0, 0]
 

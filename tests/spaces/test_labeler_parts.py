@@ -203,7 +203,10 @@ def seed_folder(folder):
         "test": table("c", ["Nice."], 9),
     }
     with OutputFolder(folder, "crowd seed") as held:
-        write_single(held, AMT_SEED, tables, {"README.md": front_matter(AMT_SEED, features(AMT_SEED), "seed", [])})
+        write_single(
+            held.prepare(), AMT_SEED, tables, front_matter(AMT_SEED, features(AMT_SEED), "seed", []) + "\n", {}
+        )
+        held.commit()
     return folder
 
 

@@ -63,4 +63,5 @@ def step(number, method, papers=None, **by_label):
 def write_extended(out, tables, counted):
     """Write the folder as `edos extend` does."""
     with OutputFolder(out, "extend") as folder:
-        write_single(folder, EXTENDED, tables, {COUNTS: json.dumps(counted), "README.md": extended_card(counted)})
+        write_single(folder.prepare(), EXTENDED, tables, extended_card(counted), {COUNTS: json.dumps(counted)})
+        folder.commit()

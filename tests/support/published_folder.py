@@ -8,7 +8,9 @@ import pyarrow as pa
 from edos_dataset.hub.remote import Remote
 from edos_dataset.hub.versions import Version
 from edos_dataset.publishing.cards.dataset import dataset_card
+from edos_dataset.publishing.content import with_content
 from edos_dataset.publishing.layout import split_of, write_config
+from edos_dataset.publishing.published import digests_of
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import DIALOGUES, LABELLED
 
@@ -24,8 +26,11 @@ def films_of(split, number):
     return [next(found) for _ in range(number)]
 
 
-def dialogues(films, config):
-    """Return a table of one dialogue of two turns a film, as the stages leave it for a config."""
+def dialogues(films, config, label=None):
+    """Return a table of one dialogue of two turns a film, as the stages leave it for a config; all turns of a film have
+    the label given, or one of the film's own.
+    """
+    given = label
     rows = []
     for film in films:
         turns = [
@@ -33,7 +38,7 @@ def dialogues(films, config):
             for place, text in enumerate(TEXTS)
         ]
         if config != "os":
-            label = int(film[2:]) % 41
+            label = int(film[2:]) % 41 if given is None else given
             for turn in turns:
                 top = [{"label": (label + step) % 41, "probability": 0.5 / (step + 1)} for step in range(3)]
                 turn.update(label=label, confidence=0.5, top=top, label_source="toy")
@@ -53,12 +58,12 @@ def dialogues(films, config):
     return pa.Table.from_pylist(rows, DIALOGUES if config == "os" else LABELLED)
 
 
-def write_shards(folder, films, config, shards=2):
+def write_shards(folder, films, config, shards=2, label=None):
     """Write the dialogues of films as shards and return their paths."""
     paths = [folder / f"{config}-{number:05d}.parquet" for number in range(shards)]
     size = -(-len(films) // shards)
     for number, path in enumerate(paths):
-        write_shard(path, dialogues(films[number * size : (number + 1) * size], config))
+        write_shard(path, dialogues(films[number * size : (number + 1) * size], config, label))
     return paths
 
 
@@ -77,7 +82,8 @@ def run(folder, films=FILMS, configs=("edos", "os"), rows_a_file=4):
     """Write a folder as `edos curate` leaves it."""
     shutil.rmtree(folder, ignore_errors=True)
     written = publish(folder, films, configs, rows_a_file)
-    (folder / "README.md").write_text(dataset_card(written, "en", {}, []), encoding="utf-8")
+    card = with_content(dataset_card(written, "en", {}, []), digests_of(written))
+    (folder / "README.md").write_text(card, encoding="utf-8")
     (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {}}))
     (folder / ".run").mkdir()
     (folder / ".run" / "secret").write_text("stays here")

@@ -15,6 +15,7 @@ from edos_dataset.runs.shards import replacing, write_text
 
 PROGRESS = "progress.json"
 BEST = "best.pt"
+_BEGUN = "of-edos-dataset"
 
 
 @dataclass
@@ -71,6 +72,9 @@ class Progress:
         count.
         """
         target = folder / f"checkpoint-{self.update}"
+        if accelerator.is_main_process:
+            write_text(target / _BEGUN, "")
+        accelerator.wait_for_everyone()
         accelerator.save_state(str(target), safe_serialization=False)
         accelerator.wait_for_everyone()
         if accelerator.is_main_process:
@@ -84,8 +88,11 @@ def resume(folder: Path, training: dict[str, Any], accelerator: Accelerator) -> 
     """Return the progress of the last whole checkpoint, its state loaded, or that of a new training.
 
     Raises:
-        ValueError: the folder holds a checkpoint of another training.
+        ValueError: the folder holds a checkpoint of another training, or of another program.
     """
+    for path in sorted(folder.glob("checkpoint-*")):
+        if not (path / _BEGUN).is_file():  # when this training ends it removes its checkpoints
+            raise ValueError(f"{path} is of another program: choose another --out, or move it away")
     whole = [path for path in folder.glob("checkpoint-*") if (path / PROGRESS).is_file()]
     if not whole:
         return Progress(training)

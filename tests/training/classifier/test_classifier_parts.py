@@ -401,3 +401,12 @@ def test_teachers_are_mixed_into_targets_by_their_share():
     own = parts.Part([["a"], ["b"]], np.array([0, 1]), np.eye(41, dtype=np.float32)[:2], np.ones(2, np.float32))
     mixed = parts.mix_in(own, np.full((2, 41), 1 / 41), 0.25)
     assert mixed.targets.sum(axis=1) == pytest.approx([1, 1]) and mixed.targets[0, 0] == pytest.approx(0.75 + 0.25 / 41)
+
+
+def test_checkpoints_of_other_programs_are_not_removed(tmp_path):
+    other = tmp_path / "checkpoint-500"
+    other.mkdir()
+    (other / "trainer_state.json").write_text("{}")
+    with pytest.raises(ValueError, match="checkpoint-500 is of another program: choose another --out, or move it away"):
+        training.classifier.checkpoints.resume(tmp_path, {}, None)
+    assert (other / "trainer_state.json").is_file()

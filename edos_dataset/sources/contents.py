@@ -1,0 +1,64 @@
+"""What is in the files of an inventory, so that a file edited in place is noticed whatever its size and dates say."""
+
+import hashlib
+import os
+import stat
+from multiprocessing.pool import ThreadPool
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.arrays import nest, unnest
+from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.schema.tables import FILE
+
+_MOST = 1 << 28
+_THREADS = 8  # most of the time is spent waiting for a disk
+
+
+def with_contents(films: pa.Table) -> pa.Table:
+    """Return FILMS with the content of each file as its `stamp`; of the members of a zip archive the inventory has the
+    checksum already.
+
+    Every file is read once, which the first stage then has from memory: 0.1 s for a thousand files, beside the 20 s
+    that they take to curate. Of one larger than 256 MB the beginning, size and dates count. A file that cannot be read
+    keeps its date; reading it tells why.
+    """
+    flat, offsets = unnest(films, "files")
+    columns = {field.name: flat.field(field.name) for field in FILE}
+    locations, stamps = columns["location"].to_pylist(), columns["stamp"].to_pylist()
+    loose = np.flatnonzero(columns["member"].is_null().to_numpy(zero_copy_only=False)).tolist()
+    with ThreadPool(_THREADS) as threads:
+        for row, content in zip(loose, threads.imap(_content, [locations[row] for row in loose], 64), strict=True):
+            stamps[row] = content or stamps[row]
+    lists = nest(offsets, FILE, {**columns, "stamp": stamps})
+    return films.set_column(films.column_names.index("files"), films.schema.field("files"), lists)
+
+
+def contents_of(films: pa.Table) -> dict[str, str]:
+    """Return a digest of each film's files, by its key: their ids and stamps, not where they lie."""
+    flat, offsets = unnest(films, "files")
+    stamped = list(zip(flat.field("document_id").to_pylist(), flat.field("stamp").to_pylist(), strict=True))
+    borders = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for film, (start, stop) in zip(films["film"].to_pylist(), borders, strict=True):  # a film may have several rows
+        found.setdefault(film, []).extend(stamped[start:stop])
+    return {film: hash_json(sorted(files))[:16] for film, files in found.items()}
+
+
+def _content(location: bytes) -> str | None:
+    """Return a digest of a file, None where it cannot be read."""
+    try:
+        # Opened without waiting: what was a file when it was found may be a pipe by now.
+        with os.fdopen(os.open(location, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            sha256, left = hashlib.sha256(), _MOST
+            while left and (block := file.read(min(left, 1 << 20))):
+                sha256.update(block)
+                left -= len(block)
+    except (OSError, ValueError):
+        return None
+    rest = f" {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}" if status.st_size > _MOST else ""
+    return sha256.hexdigest()[:32] + rest
