@@ -152,6 +152,8 @@ def _changes(contents: Contents, remote: Remote, previous: Version | None) -> li
         )
 
     changes = []
+    for path in (path for of_config in configs.values() for path in of_config):
+        files[path].check()
     for config in [*configs, *(name for name in before if name not in configs)]:
         old, new = before.get(config, {}), configs.get(config, {})
         if not old or (old == new and all(_same(files[path], listing[path]) for path in new)):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
-from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
@@ -46,14 +46,20 @@ class ReadFilms(Stage):
 
     Attributes:
         language: code of the language wanted.
-        max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at up to 25 times as much.
+        max_bytes: largest size of an unpacked file, 1 byte to 2 GiB; bounds what a file can take of memory, at up to 25
+            times as much.
     """
 
     name: ClassVar[str] = "read"
     unit: ClassVar[Unit] = "files"
+    needs, gives, ends = ("files",), ("lines",), ("files",)
 
     language: str = "en"
     max_bytes: int = 64 * 2**20
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_ranges(self, max_bytes=(1, 1 << 31))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no
