@@ -46,7 +46,7 @@ def read_bytes(location: Path, member: str | None, max_bytes: int) -> bytes:
     except (NotImplementedError, RuntimeError) as error:  # zipfile: an unknown compression, or a password
         raise ReadError("unreadable", f"{error}; pack the archive anew without a password, with deflate") from error
     except OSError as error:
-        raise ReadError("unreadable", f"{error.strerror or error}") from error
+        raise ReadError("unreadable", error.strerror or type(error).__name__) from error
     if not data.strip():
         raise ReadError("empty_file", f"no content but {len(data):,} blanks" if data else "0 bytes")
     return data

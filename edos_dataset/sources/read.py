@@ -1,5 +1,6 @@
 """The first stage: from the files of a film to the lines of its best file."""
 
+import traceback
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -115,13 +116,19 @@ class ReadFilms(Stage):
         except ReadError:
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
-            raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
+            raise ReadError("reader_failed", f"{_where(error)}; please report this file") from error
         if longest > LONGEST_LINE:
             raise ReadError("not_subtitles", f"a line of {longest:,} characters")
         said = code_of_language(parsed.facts.language)
         if said and not same_language(said, self.language):
             raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
         return parsed
+
+
+def _where(error: Exception) -> str:
+    """Return what a reader stumbled over, and where in its code: the error's own message may quote the file."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}"
 
 
 @dataclass(slots=True)
