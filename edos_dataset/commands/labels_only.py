@@ -59,11 +59,11 @@ def write_labels(run: Path, out: Path, config: str = "edos", recipe: Path | None
     pipeline = (
         load_recipe(recipe, KNOWN)
         if recipe
-        else parse_recipe(facts["recipe"], f"{run / 'manifest.json'}, recipe", KNOWN)
+        else parse_recipe(str(facts["recipe"]), f"{run / 'manifest.json'}, recipe", KNOWN)
     )
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
-    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records)
+    return write_labels_only(run, out, config, facts, dump_recipe(pipeline, published=True), records)
 
 
 def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:
