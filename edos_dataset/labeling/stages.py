@@ -71,7 +71,8 @@ class LabelTurns(Stage):
 
     name: ClassVar[str] = "weak_label"
     unit: ClassVar[Unit] = "turns"
-    needs, gives, ends = ("dialogue_id", "turns"), ("emotionality", "confidence", "turns.label"), ("turns.key",)
+    needs, ends = ("dialogue_id", "turns"), ("turns.key",)
+    gives: ClassVar[tuple[str, ...] | None] = ("emotionality", "confidence", "turns.label")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

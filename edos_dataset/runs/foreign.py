@@ -30,7 +30,7 @@ class _PlainLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Node | None, index: int) -> Node | None:
         """Refuse aliases, tags and depth before anything is built."""
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             raise _at(event, f"the alias *{event.anchor}: write what it stands for")
         if getattr(event, "tag", None) is not None:

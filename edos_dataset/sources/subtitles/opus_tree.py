@@ -61,8 +61,8 @@ def parse_xml(text: str) -> etree._Element:
 
 def _what(error: etree.XMLSyntaxError) -> str:
     """Return where and what is wrong, in libxml2's name for it; its message would quote the file."""
-    entry = error.error_log.last_error
-    name = entry.type_name.removeprefix("ERR_").replace("_", " ").lower() if entry else "not XML"
+    names = [entry.type_name for entry in error.error_log]  # type: ignore[attr-defined]
+    name = names[-1].removeprefix("ERR_").replace("_", " ").lower() if names else "not XML"
     return f"line {error.lineno}, column {error.offset}: {name}"
 
 
