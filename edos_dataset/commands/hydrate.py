@@ -88,8 +88,8 @@ def hydrate(
     began = time.perf_counter()
     facts = read_facts(labels)
     published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
-    check_order(recipe)
     stages = text_stages(recipe)
+    check_order(recipe)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
