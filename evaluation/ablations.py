@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
 
 TRAINING = Path(__file__).parents[1] / "training"
@@ -81,7 +82,7 @@ def run(name: str, arguments: argparse.Namespace) -> None:
     folder = folder_of(name, arguments.work)
     if (folder / "metrics.json").is_file():
         return
-    settings = {**yaml.safe_load(arguments.recipe.read_text(encoding="utf-8")), **VARIANTS[name]}
+    settings = {**read_yaml(arguments.recipe), **VARIANTS[name]}
     start = ["--start", str(arguments.start)] if settings.pop("start", arguments.start) else []
     if arguments.epochs:
         settings["epochs"] = arguments.epochs

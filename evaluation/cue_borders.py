@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import yaml
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
 from edos_dataset.arrays import Bools, Floats, unnest
+from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.rules import RuleScorer
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--recipe", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     args = parser.parse_args()
-    recipe = yaml.safe_load(args.recipe.read_text(encoding="utf-8"))
+    recipe = read_yaml(args.recipe)
     bench = Bench(
         Corpus.load(args.data_dir, args.cache, recipe["corpora"]),
         args.cache / "scores",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.crowd.answers import AGREED, read_answers
@@ -17,6 +16,7 @@ from edos_dataset.labeling.models.encoder import Encoder
 from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.releases.raw import Reject, Row
 from edos_dataset.releases.weak_labeler import read_weak_labeler
+from edos_dataset.runs.foreign import read_yaml
 from training.caches import kept, key_of
 
 WEAK_FILES = ("empathetic_dialogues/weak_labeler/train.txt", "empathetic_dialogues/weak_labeler/valid.txt")
@@ -83,7 +83,7 @@ def read_crowd(folder: Path, agreed: bool = True) -> Examples:
 
 def read_frequent(path: Path) -> Examples:
     """Read the hand-labelled frequent turns: YAML, each label with its list of turns."""
-    by_label: dict[str, list[str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    by_label: dict[str, list[str]] = read_yaml(path)
     return single_turns([(turn, parse_label(name)) for name, turns in by_label.items() for turn in turns])
 
 

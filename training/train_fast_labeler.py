@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import yaml
 
 from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler
 from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.metrics.calibration import fit_temperature, softmax
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
-from edos_dataset.runs.recipes import RecipeError, build
+from edos_dataset.runs.foreign import read_yaml
+from edos_dataset.runs.recipes import build
 from edos_dataset.runs.shards import digest
 from training.classifier.data import Data, Part, load_data
 from training.classifier.recipe import ClassifierRecipe
@@ -169,9 +169,7 @@ def main() -> None:
             "edos_amt/"
         )
     try:
-        recipe = build(
-            FastRecipe, yaml.safe_load(arguments.recipe.read_text(encoding="utf-8")) or {}, str(arguments.recipe)
-        )
+        recipe = build(FastRecipe, read_yaml(arguments.recipe) or {}, str(arguments.recipe))
         recipe = replace(recipe, teacher=arguments.teacher or recipe.teacher)
         teacher = load_labeler(recipe.teacher)
         same = ClassifierRecipe(
@@ -181,7 +179,7 @@ def main() -> None:
             frequent_turns=recipe.frequent_turns,
         )
         data = load_data(same, arguments.data_dir, arguments.cache)
-    except (RecipeError, ValueError, OSError, yaml.YAMLError) as error:
+    except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     held = {plain_text(text) for part in (data.validation, data.test) for text in last_turns(part)}
     unlabelled = read_unlabelled(arguments.data_dir, held, recipe.unlabelled, recipe.seed)

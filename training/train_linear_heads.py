@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
@@ -33,6 +32,7 @@ from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.calibration import calibration_error
 from edos_dataset.metrics.classification import confusion, per_label, scores
+from edos_dataset.runs.foreign import read_yaml
 from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,
@@ -211,7 +211,7 @@ def main() -> None:
             "--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and "
             "edos_amt/"
         )
-    recipe, encoder = yaml.safe_load(args.recipe.read_text(encoding="utf-8")), Encoder()
+    recipe, encoder = read_yaml(args.recipe), Encoder()
     with limit_threads(1):
         examples = read_frequent(args.recipe.with_name(recipe["frequent_turns"]))
         frequent = examples, embed(examples.dialogues, encoder, None)[0]

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 
 from edos_dataset.arrays import Bools, Floats
+from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.features import GROUPS
@@ -205,7 +205,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
-    recipe = yaml.safe_load(args.recipe.read_text(encoding="utf-8"))
+    recipe = read_yaml(args.recipe)
     learners = {
         name: settings for name, settings in recipe["learners"].items() if not args.learners or name in args.learners
     }

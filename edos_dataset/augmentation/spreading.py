@@ -12,6 +12,7 @@ from edos_dataset.augmentation.guards import Dialogues, held_out_reasons, words_
 from edos_dataset.augmentation.rejections import capped, without_copies
 from edos_dataset.augmentation.similarity import TWO_GB, Matches, nearest
 from edos_dataset.labels import LABELS
+from edos_dataset.runs.pipeline import check_ranges
 from edos_dataset.runs.shards import StageCount
 
 Conflict = Literal["none", "nearest", "majority"]
@@ -25,7 +26,7 @@ class SpreadingRules:
         threshold: least cosine of a dialogue's vector with a seed's: 0.92 around the crowd's dialogues in the paper,
             0.9 around self-labelled ones.
         margin: seeds that are at most this much less similar than the nearest one have a say.
-        neighbours: most seeds that have a say, the nearest ones.
+        neighbours: most seeds, 1 to 10,000, that have a say, the nearest ones.
         conflict: if these have different labels: "none" gives no label, "nearest" that of the nearest seed, "majority"
             that of most of them; of labels with as many seeds that of the nearest one, and of equally near seeds the
             first.
@@ -53,8 +54,7 @@ class SpreadingRules:
                 raise ValueError(f"{parameter} must be above 0 and at most 1, got {getattr(self, parameter)}")
         if not 0 <= self.margin <= 2:
             raise ValueError(f"margin must be a difference of cosines, 0 to 2, got {self.margin}")
-        if self.neighbours < 1:
-            raise ValueError(f"neighbours must be at least 1 seed, got {self.neighbours}")
+        check_ranges(self, neighbours=(1, 10_000))
         if self.conflict not in get_args(Conflict):
             raise ValueError(f"conflict must be one of {', '.join(get_args(Conflict))}, got {self.conflict!r}")
         if self.cap is not None and self.cap < 1:

@@ -10,6 +10,7 @@ import yaml
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.spreading import SpreadingRules
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.recipes import RecipeError, build
 
 
@@ -70,8 +71,8 @@ def read_steps(path: Path) -> list[Step]:
             or out of range.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = read_yaml(path)
+    except ForeignError as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     if (
         not isinstance(content, dict)
@@ -89,7 +90,7 @@ def _step(entry: object, where: str) -> Step:
     if isinstance(entry, str):
         entry = {entry: {}}
     if not isinstance(entry, dict) or len(entry) != 1 or next(iter(entry)) not in KINDS:
-        raise RecipeError(f"{where}: expected {' or '.join(KINDS)} with its parameters, got {entry!r}")
+        raise RecipeError(f"{where}: expected {' or '.join(KINDS)} with its parameters, got {shown(entry)}")
     ((name, parameters),) = entry.items()
     return build(KINDS[name], {} if parameters is None else parameters, where)
 
@@ -120,10 +121,11 @@ def override_steps(steps: Sequence[Step], settings: Sequence[str]) -> list[Step]
             )
         old = changed[int(number) - 1]
         try:
-            parameters: dict[str, Any] = {**asdict(old), parameter: yaml.safe_load(value)}
-        except yaml.YAMLError as error:
+            parameters: dict[str, Any] = {**asdict(old), parameter: yaml_of(value)}
+        except ForeignError as error:
             raise RecipeError(
-                f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes"
+                f"--set {setting}: {shown(value)} is not a YAML value ({error}); put a text with special "
+                "signs in quotes"
             ) from error
         changed[int(number) - 1] = build(type(old), parameters, f"--set {setting}")
     return changed

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning.rules import cut_turns
 from edos_dataset.runs.partitions import Keys, PartitionedStep
-from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit
+from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import KEYED_TURN, REASON, TURN
 from edos_dataset.text import hash64, normalise
 
@@ -30,6 +30,7 @@ class KeyTurns(Stage):
 
     name: ClassVar[str] = "keys"
     unit: ClassVar[Unit] = "turns"
+    needs, gives = ("dialogue_id", "turns"), ("turns.key",)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Give the turns of DIALOGUES their keys."""
@@ -48,8 +49,8 @@ class CapUtterances(PartitionedStep):
     in cleaning.
 
     Args:
-        limit: occurrences that stay, from 1.
-        memory: bytes for a partition of the keys.
+        limit: occurrences that stay, from 1 to 2,147,483,648.
+        memory: bytes for a partition of the keys, from 88 to 1 TiB.
     """
 
     limit: int = 100
@@ -57,8 +58,13 @@ class CapUtterances(PartitionedStep):
 
     name: ClassVar[str] = "cap"
     unit: ClassVar[Unit] = "turns"
+    needs, gives = ("dialogue_id", "turns.key"), ()
     columns: ClassVar[tuple[str, ...]] = _COLUMNS
     bytes_a_unit: ClassVar[int] = 88  # if every turn is frequent: key, order, place, and the sorting of these
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_ranges(self, limit=(1, 1 << 31), memory=(self.bytes_a_unit, 1 << 40))
 
     @property
     def limit_of_key(self) -> int:
@@ -112,16 +118,21 @@ class DropDuplicates(PartitionedStep):
     """Keep the first by dialogue id of dialogues whose turns are all the same after normalisation (OSED, Section 3).
 
     Args:
-        memory: bytes for a partition of the keys, beside about 400 bytes for each dialogue that has a copy and 100 for
-            each copy.
+        memory: bytes for a partition of the keys, from 49 to 1 TiB, beside about 400 bytes for each dialogue that
+            has a copy and 100 for each copy.
     """
 
     memory: int = 1 << 30
 
     name: ClassVar[str] = "duplicates"
     unit: ClassVar[Unit] = "dialogues"
+    needs, gives = ("dialogue_id", "turns.key"), ()
     columns: ClassVar[tuple[str, ...]] = _COLUMNS
     bytes_a_unit: ClassVar[int] = 49  # keys, their copies and counts
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        check_ranges(self, memory=(self.bytes_a_unit, 1 << 40))
 
     @property
     def limit_of_key(self) -> int:

@@ -11,7 +11,7 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning import captions
 from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.cleaning.rejects import part
-from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import LINE
 from edos_dataset.text import primary_language
 
@@ -49,7 +49,7 @@ class CleanLines(Stage):
 
     Args:
         language: the language of documents that do not name theirs.
-        max_characters: longest line that is looked at; a broken file may hold megabytes in one.
+        max_characters: longest line that is looked at, from 1 to 20,000; a broken file may hold megabytes in one.
     """
 
     language: str = "en"
@@ -57,6 +57,11 @@ class CleanLines(Stage):
 
     name: ClassVar[str] = "lines"
     unit: ClassVar[Unit] = "lines"
+    needs, gives = ("lines",), ()
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_ranges(self, max_characters=(1, 20_000))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Clean a batch of documents."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.captions import split_speaker
 from edos_dataset.cleaning.rejects import part
-from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import TURN
 from edos_dataset.text import normalise, primary_language, tokenize
 
@@ -87,7 +87,7 @@ class CleanTurns(Stage):
     Args:
         unit_of_length: what `min_length` and `max_length` count: tokens (Xie & Pu) or characters (EDOS).
         min_length: shortest turn that stays.
-        max_length: longest turn that stays.
+        max_length: longest turn that stays, to 2,147,483,648.
         min_letters: least share of letters among the characters other than spaces, 0 to 1.
         min_distinct: least share of distinct words, compared without case, 0 to 1.
         drop_documentaries: whether all turns of films of the genre Documentary leave.
@@ -102,6 +102,7 @@ class CleanTurns(Stage):
 
     name: ClassVar[str] = "clean"
     unit: ClassVar[Unit] = "turns"
+    needs, gives, ends = ("dialogue_id", "turns"), (), ("turns.key",)
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -111,6 +112,7 @@ class CleanTurns(Stage):
             raise ValueError(
                 f"min_length {self.min_length} and max_length {self.max_length}: give 0 <= min_length <= max_length"
             )
+        check_ranges(self, max_length=(0, 1 << 31))
         for parameter in ("min_letters", "min_distinct"):
             if not 0 <= getattr(self, parameter) <= 1:
                 raise ValueError(f"{parameter} is {getattr(self, parameter)}, but a share lies between 0 and 1")

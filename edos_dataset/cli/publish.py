@@ -1,6 +1,7 @@
 """`edos publish`."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from edos_dataset.hub.publish import Plan
+    from edos_dataset.hub.plan import Plan
     from edos_dataset.hub.versions import Version
 
 _TEXT_IS_PUBLIC = (
@@ -71,7 +72,7 @@ def publish(
     with status("reading the folder") as tell, reading(folders) as contents:
         if not private and contents.kind == "dataset" and TEXT_LICENCE.encode() in contents.files[CARD].content:
             say([f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}"], stderr=True)
-        remote = Remote(repo, token, kind=contents.kind)
+        remote = Remote(repo, token, kind=contents.kind, tries=2 if dry_run else 5)
         plan, commit = publishing(contents, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=tell)
     result = {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}
     lines = [escape(line) for line in _lines(plan, chosen, remote.url, commit)]
@@ -84,6 +85,8 @@ def _report(plan: "Plan") -> dict[str, Any]:
     """Return what `--json` says of a plan."""
     return {
         "kind": plan.contents.kind,
+        "asked": not plan.unasked,
+        "left_out": list(plan.contents.left_out),
         "already_published": plan.published is not None,
         "uploads": {path: plan.contents.files[path].size for path in plan.uploads},
         "deletions": list(plan.deletions),
@@ -97,13 +100,27 @@ def _lines(plan: "Plan", version: "Version", url: str, commit: str | None) -> It
     if plan.published:
         yield f"{version.tag} is already published with this content: {url} at {plan.published}"
         return
+    if plan.unasked:
+        yield f"the Hub could not be asked what is there ({plan.unasked}); as a first version there would go:"
     files = plan.contents.files
     yield from (f"{files[path].size:>15,} {path}" for path in plan.uploads)
     yield from (f"{'delete':>15} {path}" for path in plan.deletions)
     size = sum(files[path].size for path in plan.uploads)
     yield f"{len(plan.uploads)} of {len(files)} files to upload, {size:,} bytes; {len(plan.deletions)} to delete"
+    yield from _left(plan.contents.left_out)
     yield from _steps(plan, version)
     yield "nothing was changed (--dry-run)" if commit is None else f"{url} has {version.tag} at {commit}"
+
+
+def _left(paths: Sequence[str], most: int = 20) -> Iterator[str]:
+    """Yield what stays behind, of many files a folder's name."""
+    counts = Counter(path.rpartition("/")[0] for path in paths)
+    told = [f"{folder}/ ({number} files)" for folder, number in sorted(counts.items()) if folder and number > 3]
+    told += [path for path in paths if not path.rpartition("/")[0] or counts[path.rpartition("/")[0]] <= 3]
+    yield from (f"{'stays here':>15} {path}" for path in told[:most])
+    if told:
+        more = f" ({len(told) - most} more of them)" if len(told) > most else ""
+        yield f"{len(paths)} files stay here, as nothing that goes names them{more}"
 
 
 def _steps(plan: "Plan", version: "Version") -> Iterator[str]:

@@ -24,6 +24,7 @@ from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
+from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
 from edos_dataset.runs.run import Progress, Run
@@ -109,13 +110,16 @@ def pipeline_of(
 
     Raises:
         RecipeError: the recipe, or a parameter, is wrong.
+        ValueError: a stage comes twice, or before one that it needs.
     """
     models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
     built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
     named = {"select.top": top, "select.by": by, "weak_label.model": weak_model, "annotate.model": model}
     chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
     pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
-    return override(pipeline, [f"read.language={language}", *chosen, *settings])
+    changed = override(pipeline, [f"read.language={language}", *chosen, *settings])
+    check_order(changed)
+    return changed
 
 
 def curate(
@@ -157,6 +161,7 @@ def curate(
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
+    check_order(pipeline)
     films = with_contents(inventory.films.slice(0, limit))
     with (
         engine_of(engine, workers, device_of(pipeline)) as crew,
@@ -168,7 +173,7 @@ def curate(
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:
             return None
-        recipe, fingerprint = dump_recipe(pipeline), fingerprint_of(pipeline)
+        recipe, fingerprint = dump_recipe(pipeline, published=True), fingerprint_of(pipeline)
         limited = f" --limit {limit}" if limit else ""
         command = f"edos curate SUBTITLES --recipe {RECIPE} --language {language}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}

@@ -28,8 +28,10 @@ from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
 from edos_dataset.publishing.published import digests_of, holds, prepare_published, summary
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
+from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
+from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import Output, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
@@ -90,6 +92,7 @@ def hydrate(
     began = time.perf_counter()
     facts, published, recipe = read_facts(labels), PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages = text_stages(recipe)
+    check_order(recipe)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
@@ -111,7 +114,7 @@ def hydrate(
         differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
         missing = _missing(published, ids_of(outputs[facts["config"]]), films, quarantined, differing)
         manifest = Manifest(
-            recipe=dump_recipe([*stages, Output(facts["config"])]),
+            recipe=dump_recipe([*stages, Output(facts["config"])], published=True),
             labels=facts,
             input=inventory.facts() | inputs,
             stages=[stage_entry(count) for count in run.counts],
@@ -137,7 +140,7 @@ def read_facts(labels: Path) -> dict[str, Any]:
     path = labels / MANIFEST
     check_whole(labels)
     try:
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = json_of(path.read_bytes())
         if facts["config"] in TURN_LABEL_CONFIGS and {"files", "dialogues", "label_sources"} <= facts.keys():
             return facts
     except OSError as error:

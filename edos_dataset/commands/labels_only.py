@@ -65,13 +65,14 @@ def write_labels(
     pipeline = (
         load_recipe(recipe, KNOWN)
         if recipe
-        else parse_recipe(facts["recipe"], f"{run / 'manifest.json'}, recipe", KNOWN)
+        else parse_recipe(str(facts["recipe"]), f"{run / 'manifest.json'}, recipe", KNOWN)
     )
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
     files = chain.from_iterable(config_files(run, config).values())
     made_of = MadeOf({"config": config, **parameters_of(pipeline, contents=False)}, {"files": digests_of(files)})
-    return write_labels_only(run, out, config, facts, dump_recipe(pipeline), records, made_of, force)
+    recipe_text = dump_recipe(pipeline, published=True)
+    return write_labels_only(run, out, config, facts, recipe_text, records, made_of, force)
 
 
 def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:

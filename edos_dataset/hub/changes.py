@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from edos_dataset.publishing.cards.markdown import code, plain
+
 ID = "dialogue_id"
 _LABELS = ("label", "turns.label")
 _TEXTS = ("turns.text", "turns.text_sha256")
@@ -37,7 +39,7 @@ class ConfigChange:
         labels: dialogues of both versions with another label of a turn.
         texts: dialogues of both versions with another text of a turn, or other turns.
         moved: dialogues of both versions in another split.
-        schema: what changed in the columns and label names, one sentence each.
+        schema: what changed in the columns and label names, one sentence of Markdown each.
     """
 
     config: str
@@ -125,9 +127,9 @@ def _schema_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]
     differences = []
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
-            differences.append(f"column `{name}` is gone")
+            differences.append(f"column {code(name)} is gone")
         elif name not in old:
-            differences.append(f"column `{name}` is new")
+            differences.append(f"column {code(name)} is new")
         elif old[name] != new[name]:
             differences.append(_other_type(name, old[name], new[name]))
     return differences
@@ -135,11 +137,11 @@ def _schema_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]
 
 def _other_type(name: str, old: str, new: str) -> str:
     if not (old.startswith(_ONE_OF) and new.startswith(_ONE_OF)):
-        return f"column `{name}` was {old} and is {new}"
+        return f"column {code(name)} was {plain(old)} and is {plain(new)}"
     before, after = (names.removeprefix(_ONE_OF).split(", ") for names in (old, new))
     gone, more = [label for label in before if label not in after], [label for label in after if label not in before]
-    parts = [f"{', '.join(labels)} {word}" for labels, word in ((gone, "gone"), (more, "new")) if labels]
-    return f"label names of `{name}`: {'; '.join(parts) or 'in another order'}"
+    parts = [f"{plain(', '.join(labels))} {word}" for labels, word in ((gone, "gone"), (more, "new")) if labels]
+    return f"label names of {code(name)}: {'; '.join(parts) or 'in another order'}"
 
 
 def _plain(path: str) -> str:

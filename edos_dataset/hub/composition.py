@@ -8,8 +8,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.hub.contents import CARD, ContentFile, Contents, held, read_data
+from edos_dataset.hub.content_files import ContentFile, check_no_link
+from edos_dataset.hub.contents import CARD, Contents, held, read_data
 from edos_dataset.hub.model_contents import read_model, read_shipped, read_space
+from edos_dataset.publishing.cards.markdown import code
 from edos_dataset.publishing.front_matter import join_card, split_card
 from edos_dataset.runs.folder import FolderError
 
@@ -28,6 +30,7 @@ def reading(folders: Sequence[Path]) -> Iterator[Contents]:
     """
     with ExitStack() as stack:
         for folder in folders:
+            check_no_link(folder)
             stack.enter_context(held(folder))
         readers = (read_shipped, read_model, read_space)
         others = [contents for folder in folders for read in readers if (contents := read(folder))]
@@ -53,6 +56,7 @@ def compose(parts: Sequence[tuple[Path, Contents]]) -> Contents:
     files: dict[str, ContentFile] = {}
     configs: dict[str, Any] = {}
     owners: dict[str, Path] = {}
+    left_out: list[str] = []
     for folder, contents in parts:
         if both := sorted(contents.configs.keys() & configs.keys()):
             raise FolderError(
@@ -66,9 +70,10 @@ def compose(parts: Sequence[tuple[Path, Contents]]) -> Contents:
             )
         files |= contents.files
         configs |= contents.configs
+        left_out += [str(folder / name) for name in contents.left_out]
         owners |= dict.fromkeys([*contents.files, *contents.configs], folder)
     files[CARD] = ContentFile(compose_cards([contents.files[CARD].content.decode() for _, contents in parts]).encode())
-    return Contents("dataset", files, configs)
+    return Contents("dataset", files, configs, left_out)
 
 
 def compose_cards(cards: Sequence[str]) -> str:
@@ -93,7 +98,7 @@ def compose_cards(cards: Sequence[str]) -> str:
     for configs, body in zip(names[1:], bodies[1:], strict=True):
         new = "\n\n".join(section for section in _sections(body) if section not in said)
         said |= set(_sections(body))
-        sections.append(f"# Config {' and '.join(f'`{name}`' for name in configs)}\n\n" + _demoted(new))
+        sections.append(f"# Config {' and '.join(map(code, configs))}\n\n" + _demoted(new))
     return join_card(header, "\n\n".join(sections) + "\n")
 
 
@@ -110,8 +115,10 @@ def _sections(body: str) -> list[str]:
 
 def _demoted(body: str) -> str:
     """Return Markdown with every heading one level lower; lines inside of fenced code are none."""
-    lines, fenced = [], False
+    lines, fence = [], ""
     for line in body.split("\n"):
-        fenced ^= line.startswith("```")
-        lines.append(f"#{line}" if line.startswith("#") and not fenced else line)
+        if ticks := re.match("`{3,}", line):
+            closes = line.startswith(fence) and not line.strip("`")
+            fence = ticks[0] if not fence else "" if closes else fence
+        lines.append(f"#{line}" if line.startswith("#") and not fence else line)
     return "\n".join(lines)

@@ -3,12 +3,10 @@ that no config names.
 """
 
 import fnmatch
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +14,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from edos_dataset.hub.content_files import DATA, ContentFile, files_of
+from edos_dataset.hub.croissant import FILE as CROISSANT
 from edos_dataset.hub.remote import Kind
+from edos_dataset.hub.versions import CHANGELOG
+from edos_dataset.publishing.cards.pictures import LABEL_PICTURE
 from edos_dataset.publishing.content import content_of, stated_content
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError, check_whole
-from edos_dataset.runs.shards import digest
+from edos_dataset.runs.foreign import json_of
 
 CARD = "README.md"
 COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")
 """What the commands that write such folders count in it; each has one of them."""
-DATA = (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".zip", ".gz")
-"""Suffixes of data files, which `datasets` would load; each must belong to a config."""
+_RECIPES = ("recipe.yaml", "labels_only/recipe.yaml")
+_NAMED = frozenset({CARD, *COUNTS, *_RECIPES, LABEL_PICTURE, "audit.html", CHANGELOG, CROISSANT})
+"""What may be published beside the data files that the card names: nothing else that lies in the folder."""
+_STAYS = "missing.jsonl"
+"""What `edos hydrate` could not find; no data."""
 
 _VOLATILE = ("seconds", "per_second", "workers", "made_now")
 """Keys of a manifest that tell of this machine and this moment; without them, the same data have the same manifest."""
-
-
-@dataclass(frozen=True)
-class ContentFile:
-    """A file to publish: one of this machine by its path, or what was made for the version by its content."""
-
-    source: Path | bytes
-
-    @cached_property
-    def size(self) -> int:
-        """Bytes."""
-        return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
-
-    @cached_property
-    def sha256(self) -> str:
-        """SHA-256 (hex), by which the Hub knows a large file."""
-        return hashlib.sha256(self.source).hexdigest() if isinstance(self.source, bytes) else digest(self.source)
-
-    @cached_property
-    def blob(self) -> str:
-        """Id (hex) that git gives the content, by which the Hub knows a small file."""
-        return blob_id(self.content)
-
-    @property
-    def content(self) -> bytes:
-        """All bytes; for small files."""
-        return self.source if isinstance(self.source, bytes) else self.source.read_bytes()
 
 
 @dataclass(frozen=True)
@@ -67,16 +45,13 @@ class Contents:
         kind: of the repository.
         files: path in the repository → file.
         configs: config → path of each data file → split; empty for a model or a Space.
+        left_out: paths of what lies in the folder and stays behind, as nothing names it.
     """
 
     kind: Kind
     files: Mapping[str, ContentFile]
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-
-def blob_id(content: bytes) -> str:
-    """Return the id (hex) that git gives a file of this content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    left_out: Sequence[str] = ()
 
 
 @contextmanager
@@ -100,23 +75,15 @@ def held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def files_of(folder: Path) -> dict[str, ContentFile]:
-    """Return the files of a folder: path in it → file. Hidden ones, such as all of `.run`, are left out."""
-    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {
-        name.as_posix(): ContentFile(path)
-        for name, path in paths.items()
-        if not any(part.startswith(".") for part in name.parts)
-    }
-
-
 def read_data(folder: Path) -> Contents:
     """Read a folder that `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and check
     that it is whole and loads.
 
+    Beside the data files that the card names only what such commands write goes.
+
     Raises:
-        FolderError: it is unfinished, a data file belongs to no config or is damaged, or the card states another number
-            of rows.
+        FolderError: it is unfinished, has a link, a data file belongs to no config or is damaged, or the card states
+            another number of rows.
     """
     if not folder.is_dir():
         raise FolderError(
@@ -130,15 +97,18 @@ def read_data(folder: Path) -> Contents:
             else "no command of this package has written it"
         )
         raise FolderError(f"{folder} cannot be published: {hint}")
-    files = files_of(folder)
-    card = files[CARD].content.decode()
+    files, left_out = files_of(folder, lambda name: name in _NAMED or (name.endswith(DATA) and name != _STAYS))
+    try:
+        card = files[CARD].content.decode()
+    except UnicodeDecodeError as error:
+        raise FolderError(f"{folder / CARD}: byte {error.start:,} is no UTF-8") from error
     configs = configs_of(card, list(files), str(folder))
     _check_rows(folder, files, configs, card)
     _check_content(folder, files, configs, card)
     for name in COUNTS:
         if name in files:
-            files[name] = _without_timings(files[name])
-    return Contents("dataset", files, configs)
+            files[name] = _without_timings(files[name], folder / name)
+    return Contents("dataset", files, configs, left_out)
 
 
 def configs_of(card: str, paths: Sequence[str], where: str) -> dict[str, dict[str, str]]:
@@ -220,7 +190,7 @@ def _check_content(
             )
 
 
-def _without_timings(file: ContentFile) -> ContentFile:
+def _without_timings(file: ContentFile, path: Path) -> ContentFile:
     """Return a file of counts without what differs from run to run, or as it is where it has nothing of that."""
 
     def kept(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -228,8 +198,13 @@ def _without_timings(file: ContentFile) -> ContentFile:
             return {key: kept(entry) for key, entry in value.items() if key not in _VOLATILE}
         return [kept(entry) for entry in value] if isinstance(value, list) else value
 
-    facts = json.loads(file.content)
-    return file if kept(facts) == facts else ContentFile(json.dumps(kept(facts), indent=1, ensure_ascii=False).encode())
+    try:
+        facts = json_of(file.content)
+        if kept(facts) == facts:
+            return file
+        return ContentFile(json.dumps(kept(facts), indent=1, ensure_ascii=False).encode())
+    except (ValueError, RecursionError) as error:
+        raise FolderError(f"{path} is damaged ({error}): give the command that wrote it again") from error
 
 
 def _infos(card: str) -> list[dict[str, Any]]:

@@ -111,7 +111,8 @@ def croissant(
         "recordSet": record_sets,
     }
     stated = {key: value for key, value in facts.items() if value is not None}
-    return json.dumps({"@context": _CONTEXT, "@type": "sc:Dataset", **stated}, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps({"@context": _CONTEXT, "@type": "sc:Dataset", **stated}, indent=1, ensure_ascii=False)
+    return text.replace("<", "\\u003c") + "\n"  # equal JSON, of which a page of HTML may be made
 
 
 def _features(head: Json, config: str) -> "Features":

@@ -20,8 +20,12 @@ class HubError(ValueError):
     """The Hub did not do what it was asked; the message says why, and what to do."""
 
 
-def told(error: Exception, what: str, repository: str, url: str, endpoint: str, tries: int) -> str:
-    """Return a failure as a sentence, with what to do.
+class HubUnreachable(HubError):
+    """No answer came from the Hub, or none may be asked for."""
+
+
+def failure(error: Exception, what: str, repository: str, url: str, endpoint: str, tries: int) -> HubError:
+    """Return a failure as an error whose message is a sentence, with what to do.
 
     Args:
         error: one of FAILURES.
@@ -31,6 +35,14 @@ def told(error: Exception, what: str, repository: str, url: str, endpoint: str, 
         endpoint: the address of the Hub.
         tries: how often it was asked.
     """
+    said = _told(error, what, repository, url, endpoint, tries)
+    unreachable = isinstance(error, OfflineModeIsEnabled) or (
+        status_of(error) is None and not isinstance(error, LocalTokenNotFoundError)
+    )
+    return HubUnreachable(said) if unreachable else HubError(said)
+
+
+def _told(error: Exception, what: str, repository: str, url: str, endpoint: str, tries: int) -> str:
     status, said = status_of(error), _said(error)
     token = "make one with the right to write, and give it as --token or HF_TOKEN, or log in by `hf auth login`"
     begin = f"could not {what} at {url}"

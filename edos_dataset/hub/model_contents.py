@@ -1,54 +1,67 @@
 """What of a model's or a Space's folder goes to the Hub: refused if a file that loading needs is missing or damaged."""
 
-import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from edos_dataset.hub.contents import CARD, ContentFile, Contents, files_of
+from edos_dataset.hub.content_files import ContentFile, files_of
+from edos_dataset.hub.contents import CARD, Contents
 from edos_dataset.labeling.models.packed import unpack
 from edos_dataset.labeling.models.shipped import find_published, shipped_names
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.foreign import json_of
 
 CONFIG = "config.json"
 
-_NOT_PUBLISHED = ("tensorboard/", "checkpoints/", "__pycache__/")
-_NOT_PUBLISHED_SUFFIXES = (
-    ".npz",
-    ".pyc",
-    ".pt",
-    ".bin",
-    ".pkl",
-)  # predictions of single texts, and formats that run code when they are loaded
+_WEIGHTS = re.compile(r"model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json")
+_OF_A_MODEL = frozenset(
+    f"{CARD} LICENSE LICENSE.txt LICENSE.md NOTICE {CONFIG} generation_config.json "
+    "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json vocab.txt vocab.json merges.txt "
+    "tokenizer.model spiece.model sentencepiece.bpe.model spm.model chat_template.jinja "
+    "record.json metrics.json log.jsonl learning_curves.png".split()
+)
+"""What a training or `save_pretrained` writes for others. States of optimizers, checkpoints, pickles, predictions of
+single texts and whatever else lies there stay behind.
+"""
+_OF_A_SPACE = frozenset({CARD, "LICENSE", "requirements.txt", "pre-requirements.txt", "packages.txt"})
+_IMPORTED = re.compile(rb"^\s*from\s+\.(\w+)\s+import|^\s*from\s+\.\s+import\s+(\w+)", re.MULTILINE)
 
 
 def read_model(folder: Path) -> Contents | None:
     """Read a folder that a training or `save_pretrained` wrote; None where it is no model's.
 
-    Published are the card, the configuration, the tokenizer, the weights as safetensors, the model's own code and the
-    records of its making.
+    Published are the card, the configuration, the tokenizer, the weights as safetensors, the code that the
+    configuration names and what that imports from beside it, and the records of its making.
 
     Raises:
         FolderError: the weights, the code that the configuration names, or the card are missing or damaged.
     """
     if not (folder / CONFIG).is_file():
         return None
-    files = _published(folder)
+    files, others = files_of(
+        folder, lambda name: name in _OF_A_MODEL or _WEIGHTS.fullmatch(name) is not None or _is_module(name)
+    )
     try:
-        config: dict[str, Any] = json.loads(files[CONFIG].content)
+        config: dict[str, Any] = json_of(files[CONFIG].content)
         named = [
             name
             for value in config.get("auto_map", {}).values()
             for name in ([value] if isinstance(value, str) else value)
             if name
         ]
+        modules = [f"{name.split('.')[0]}.py" for name in named if "--" not in name]
     except (ValueError, AttributeError, TypeError) as error:
         raise FolderError(f"{folder / CONFIG} is no configuration of a model: {error}") from error
-    if lacking := sorted({f"{name.split('.')[0]}.py" for name in named if "--" not in name} - files.keys()):
+    code = _imported_by(modules, files)
+    if lacking := sorted(set(modules) - files.keys()):
         raise FolderError(f"{folder} has no {lacking[0]}, which {CONFIG} names under auto_map: save the model again")
+    left = [name for name in files if _is_module(name) and name not in code]
+    files = {name: file for name, file in files.items() if name not in left}
     _check_weights(folder, files)
     head = card_metadata(folder, files, "a model's card says what it is and under which licence")
     if lacking := [key for key in ("license", "pipeline_tag", "library_name") if not head.get(key)]:
@@ -56,7 +69,7 @@ def read_model(folder: Path) -> Contents | None:
             f"{folder / CARD} does not say {lacking[0]} in its YAML: without, the Hub shows no widget or no licence; "
             "add it"
         )
-    return Contents("model", files)
+    return Contents("model", files, left_out=sorted([*others, *left]))
 
 
 def read_shipped(folder: Path) -> Contents | None:
@@ -82,19 +95,32 @@ def read_shipped(folder: Path) -> Contents | None:
 def read_space(folder: Path) -> Contents | None:
     """Read the folder of a Space, which is one whose card names an `sdk`; None where it is none.
 
+    Published are the card, what is to be installed, the Space's modules of Python, its program, and what the card's
+    YAML lists as `files`.
+
     Raises:
-        FolderError: the file that the card names as the Space's program is missing.
+        FolderError: a file that the card names is missing, or a link.
     """
-    if not (folder / CARD).is_file() or not (folder / CARD).read_text(encoding="utf-8").startswith("---\n"):
+    if not (folder / CARD).is_file():
         return None
-    files = _published(folder)
-    head = card_metadata(folder, files, "a Space's card says how it is started")
+    card, _ = files_of(folder, lambda name: name == CARD)
+    if not card[CARD].content.startswith(b"---"):
+        return None
+    head = card_metadata(folder, card, "a Space's card says how it is started")
     if "sdk" not in head:
         return None
-    program = head.get("app_file", "index.html" if head["sdk"] == "static" else "app.py")
-    if program not in files:
-        raise FolderError(f"{folder} has no {program}, which {CARD} names as the Space's program")
-    return Contents("space", files)
+    program = str(head.get("app_file", "index.html" if head["sdk"] == "static" else "app.py"))
+    listed = head.get("files", [])
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise FolderError(f"{folder / CARD}: `files` must be a list of paths in the folder")
+    files, others = files_of(
+        folder, lambda name: name in _OF_A_SPACE or name == program or name in listed or name.endswith(".py")
+    )
+    for name in (program, *listed):
+        if name not in files:
+            what = "as the Space's program" if name == program else "under files"
+            raise FolderError(f"{folder} has no {name}, which {CARD} names {what}")
+    return Contents("space", files, left_out=others)
 
 
 def sdk_of(contents: Contents) -> str | None:
@@ -116,12 +142,20 @@ def card_metadata(folder: Path, files: dict[str, ContentFile], why: str) -> dict
         raise FolderError(f"{folder / CARD}: {error}; {why}") from error
 
 
-def _published(folder: Path) -> dict[str, ContentFile]:
-    return {
-        name: file
-        for name, file in files_of(folder).items()
-        if not any(part in name for part in _NOT_PUBLISHED) and not name.endswith(_NOT_PUBLISHED_SUFFIXES)
-    }
+def _is_module(name: str) -> bool:
+    return name.endswith(".py") and "/" not in name
+
+
+def _imported_by(modules: Sequence[str], files: dict[str, ContentFile]) -> set[str]:
+    """Return some modules of a model, and those beside them that they import."""
+    found: set[str] = set()
+    waiting = [name for name in modules if name in files]
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        imported = [(one or other).decode() + ".py" for one, other in _IMPORTED.findall(files[name].content)]
+        waiting += [other for other in imported if other in files and other not in found]
+    return found
 
 
 def _check_weights(folder: Path, files: dict[str, ContentFile]) -> None:

@@ -6,65 +6,23 @@ and never moved. After a stop anywhere the same call goes on: large files that a
 a commit that was made is found by its content.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import IO
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 
-import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd
-from huggingface_hub.hf_api import RepoFile
 
-from edos_dataset.hub.changes import ConfigChange, compare, read_rows
-from edos_dataset.hub.composition import versioned
-from edos_dataset.hub.contents import CARD, COUNTS, DATA, ContentFile, Contents, configs_of
-from edos_dataset.hub.croissant import FILE as CROISSANT
-from edos_dataset.hub.croissant import croissant
-from edos_dataset.hub.failures import HubError
+from edos_dataset.hub.content_files import ContentFile
+from edos_dataset.hub.contents import Contents
+from edos_dataset.hub.failures import HubError, HubUnreachable
 from edos_dataset.hub.model_contents import sdk_of
+from edos_dataset.hub.plan import MAIN, Plan, make_plan
 from edos_dataset.hub.remote import Remote
-from edos_dataset.hub.versions import CHANGELOG, Version, changelog, check_step, versions_of
-from edos_dataset.publishing.cards.model import PLACEHOLDER
+from edos_dataset.hub.versions import Version
 
-MAIN = "main"
-_OURS = {"dataset": (*DATA, ".html"), "model": (".safetensors", ".py"), "space": (".py",)}
-"""Suffixes of what a version puts into a repository of each kind, and takes away where a later one has it no more."""
-_MADE = (CHANGELOG, CROISSANT)
-"""What is made for a version, and by later versions of this package perhaps otherwise."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a version would change on the Hub.
-
-    Attributes:
-        contents: what is published, with all that is made for it.
-        uploads: paths of the files that are not on the branch yet, or not with this content.
-        deletions: paths of files on the branch that the contents no longer have.
-        head: the commit that the branch is at, or begins at; None where there is no repository.
-        new_branch: the branch has to be made.
-        private: whether only some may see the repository; None where there is none.
-        previous: the version to compare with, or None.
-        changes: what changed since, by config.
-        published: the commit of the version, where it has been published with this very content.
-    """
-
-    contents: Contents
-    uploads: Sequence[str]
-    deletions: Sequence[str]
-    head: str | None
-    new_branch: bool
-    private: bool | None
-    previous: Version | None
-    changes: Sequence[ConfigChange]
-    published: str | None = None
-
-    def missing(self, listing: Mapping[str, RepoFile]) -> list[str]:
-        """Return the paths at which a listing of the Hub is not what was wanted, by LFS SHA-256 or git blob id."""
-        return [
-            *(path for path, file in self.contents.files.items() if not _same(file, listing.get(path))),
-            *_stale(listing, self.contents),
-        ]
+_TITLE = "Release "
+_UNFINISHED = timedelta(minutes=10)
+"""For so long a version without its tag counts as one that is being published."""
 
 
 def publish(
@@ -86,7 +44,7 @@ def publish(
             last.
         private: make a new repository private.
         branch: that gets the commit; made if it is not there, from the previous version.
-        dry_run: only return the plan.
+        dry_run: only return the plan; without a connection, that of a first version.
         say: called with what is going on.
 
     Returns:
@@ -99,15 +57,17 @@ def publish(
     if not dry_run:
         say("asking for the user")
         remote.user()
-    plan = make_plan(contents, remote, version, branch, say)
+    plan = _planned(contents, remote, version, branch, say, dry_run)
+    if not (dry_run or plan.published) and plan.private is None:
+        remote.create(private, sdk_of(contents))
+        plan = make_plan(contents, remote, version, branch, say)  # somebody else may have made it, and filled it
     if private and plan.private is False:
         raise HubError(
             f"{remote.url} is public, and --private only makes a new repository private: change it there first"
         )
     if dry_run or plan.published:
         return plan, plan.published
-    if plan.private is None:
-        remote.create(private, sdk_of(contents))
+    _check_finished(plan, remote, version, branch)
     commit = _commit(plan, remote, version, branch, say)
     say("verifying what is there")
     if wrong := plan.missing(remote.files(commit)):
@@ -119,80 +79,45 @@ def publish(
     return plan, commit
 
 
-def make_plan(
-    contents: Contents,
-    remote: Remote,
-    version: Version,
-    branch: str = MAIN,
-    say: Callable[[str], None] = lambda _: None,
+def _planned(
+    contents: Contents, remote: Remote, version: Version, branch: str, say: Callable[[str], None], dry_run: bool
 ) -> Plan:
-    """Return what a version would change; nothing is written anywhere. Errors are those of `publish`."""
-    contents = _named(contents, remote, version)
-    say("asking what is published")
-    private = remote.private()
-    versions = versions_of(remote.tags()) if private is not None else {}
-    head = remote.head(branch) if private is not None else None
-    if version in versions:
-        plan = Plan(contents, (), (), head, False, private, None, (), versions[version])
-        return _again(plan, remote, version, max(versions))
-    previous = max((known for known in versions if known < version), default=None)
-    if versions and max(versions) > version and branch == MAIN:
-        raise HubError(
-            f"{remote.url} is at {max(versions)} already: publish a later version, or give a --branch for the line of "
-            f"{version}"
-        )
-    say("comparing with what is published")
-    changes = _changes(contents, remote, previous)
-    if previous is not None:
-        check_step(version, previous, changes)
-    new_branch = head is None and private is not None
-    head = head or (remote.head(previous.tag if previous else MAIN) if private is not None else None)
-    listing = remote.files(head) if head else {}
-    if contents.kind == "dataset":
-        existing = remote.read(CHANGELOG, head).decode() if head and CHANGELOG in listing else ""
-        contents = _with_history(contents, remote, version, changelog(existing, version, previous, changes))
-    uploads = [path for path, file in contents.files.items() if not _same(file, listing.get(path))]
-    return Plan(contents, uploads, _stale(listing, contents), head, new_branch, private, previous, changes)
+    try:
+        return make_plan(contents, remote, version, branch, say)
+    except HubUnreachable as error:
+        if not dry_run:
+            raise
+        return replace(make_plan(contents, remote, version, branch, say, ask=False), unasked=str(error))
 
 
-def _again(plan: Plan, remote: Remote, version: Version, latest: Version) -> Plan:
-    """Return the plan of a version that is tagged already, if it is what the tag holds.
+def _check_finished(plan: Plan, remote: Remote, version: Version, branch: str) -> None:
+    """Refuse to go on top of a version that somebody else is just publishing: its tag would be left behind.
+
+    Two commits at once cannot be, as each names its parent; but between another's commit and its tag there is a moment.
+    Who was cut off in it gives the same command again, and finds nothing to upload but the tag to set.
 
     Raises:
-        HubError: the tag holds something else.
+        HubError: the branch's newest commit is a version without its tag, and not old.
     """
-    if wrong := plan.missing(remote.files(version.tag)):
-        newer = latest.after("patch")
-        others = f"{', '.join(wrong[:3])}{', ...' * (len(wrong) > 3)}"
+    if plan.new_branch or not (plan.uploads or plan.deletions):
+        return
+    title, when = remote.last(branch)
+    tags = remote.tags()
+    if version.tag in tags:
+        raise HubError(f"somebody else just published {version.tag} at {remote.url}: look at it, and give a later one")
+    age = datetime.now(timezone.utc) - when
+    if title.startswith(_TITLE) and plan.head not in tags.values() and age < _UNFINISHED:
         raise HubError(
-            f"{version.tag} is published at {remote.url} with other content ({others}), and a tag never moves: publish "
-            f"this as another version, {newer} or more"
+            f"the newest commit at {remote.url}, {title!r}, has no tag yet: another `edos publish` is at work there or "
+            "was cut off. Wait for it; the same command with the same folders finishes one that was cut off; and "
+            f"{int(_UNFINISHED.total_seconds()) // 60} minutes after that commit another version goes on top of it"
         )
-    return plan
-
-
-def _with_history(contents: Contents, remote: Remote, version: Version, history: str) -> Contents:
-    """Return a data set with its changelog, and with its metadata as Croissant."""
-    files, configs = contents.files, contents.configs
-    described = croissant(remote.repo, remote.url, str(version), files[CARD].content.decode(), files, configs)
-    made = {CHANGELOG: ContentFile(history.encode()), CROISSANT: ContentFile(described.encode())}
-    return replace(contents, files={**files, **made})
-
-
-def _named(contents: Contents, remote: Remote, version: Version) -> Contents:
-    """Return contents whose card says which version of a data set it is, or under which name a model loads; without
-    what is made from the history.
-    """
-    files = {path: file for path, file in contents.files.items() if contents.kind != "dataset" or path not in _MADE}
-    card = files[CARD].content.decode()
-    card = versioned(card, str(version)) if contents.kind == "dataset" else card.replace(PLACEHOLDER, remote.repo)
-    return replace(contents, files={**files, CARD: ContentFile(card.encode())})
 
 
 def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Callable[[str], None]) -> str:
-    head = plan.head or remote.head(MAIN)
-    assert head is not None, "a repository that was just made has a branch main"
-    if plan.new_branch or (plan.head is None and branch != MAIN):
+    head = plan.head
+    assert head is not None, "a repository has a branch main"
+    if plan.new_branch:
         remote.create_branch(branch, head)
     if not plan.uploads and not plan.deletions:
         return head
@@ -204,45 +129,12 @@ def _commit(plan: Plan, remote: Remote, version: Version, branch: str, say: Call
         head,
         additions,
         plan.deletions,
-        f"Release {version}",
+        f"{_TITLE}{version}",
         lambda commit: not plan.missing(remote.files(commit)),
+        lambda: _check_unchanged(files.values()),
     )
 
 
-def _changes(contents: Contents, remote: Remote, previous: Version | None) -> list[ConfigChange]:
-    files, configs = contents.files, contents.configs
-    listing = remote.files(previous.tag) if previous else {}
-    before: Mapping[str, Mapping[str, str]] = {}
-    if previous and configs and CARD in listing:
-        before = configs_of(remote.read(CARD, previous.tag).decode(), list(listing), f"{remote.url} at {previous.tag}")
-
-    def opened(path: str) -> Path | bytes | IO[bytes]:
-        """Open a file of the previous version: the one here, where it has the same content, otherwise the Hub's."""
-        return (
-            files[path].source
-            if path in files and _same(files[path], listing[path])
-            else remote.opened(path, previous.tag if previous else MAIN)
-        )
-
-    changes = []
-    for config in [*configs, *(name for name in before if name not in configs)]:
-        old, new = before.get(config, {}), configs.get(config, {})
-        if not old or (old == new and all(_same(files[path], listing[path]) for path in new)):
-            rows = sum(pq.read_metadata(files[path].source).num_rows for path in new)
-            changes.append(ConfigChange(config, rows if old else 0, rows, added=0 if old else rows))
-        else:
-            there = remote.reading(f"read {config} of {previous}", lambda old=old: read_rows(old, opened))  # type: ignore[misc]
-            changes.append(compare(config, there, read_rows(new, lambda path: files[path].source) if new else None))
-    return changes
-
-
-def _same(file: ContentFile, there: RepoFile | None) -> bool:
-    if there is None or file.size != there.size:
-        return False
-    return file.sha256 == there.lfs.sha256 if there.lfs else file.blob == there.blob_id
-
-
-def _stale(listing: Mapping[str, RepoFile], contents: Contents) -> list[str]:
-    """Return what the Hub has of earlier versions and the contents has not; what people put there otherwise stays."""
-    ours = _OURS[contents.kind]
-    return [path for path in listing if path not in contents.files and (path.endswith(ours) or path in COUNTS)]
+def _check_unchanged(files: Iterable[ContentFile]) -> None:
+    for file in files:
+        file.check()

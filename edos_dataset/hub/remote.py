@@ -4,18 +4,17 @@ plain words.
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import IO, Any, Literal, TypeVar
 
 from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, HfFileSystem
 from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 from huggingface_hub.hf_api import RepoFile
 
-from edos_dataset.hub.failures import FAILURES, OVERTAKEN, HubError, asked_wait, passes, status_of, told
+from edos_dataset.hub.failures import FAILURES, OVERTAKEN, HubError, asked_wait, failure, passes, status_of
 
 T = TypeVar("T")
 Kind = Literal["dataset", "model", "space"]
-
-_TRIES = 5
 
 
 class Remote:
@@ -27,6 +26,7 @@ class Remote:
         endpoint: address of the Hub; None for HF_ENDPOINT or the public one.
         kind: what it holds.
         wait: seconds before the second try; they double with each. Where the Hub says how long to wait, that counts.
+        tries: how often a call is made at most.
     """
 
     def __init__(
@@ -36,11 +36,12 @@ class Remote:
         endpoint: str | None = None,
         kind: Kind = "dataset",
         wait: float = 1.0,
+        tries: int = 5,
     ) -> None:
         if repo.count("/") != 1 or not all(repo.split("/")):
             raise HubError(f"{repo!r} is no name of a repository: give NAMESPACE/NAME")
         self.api = HfApi(endpoint=endpoint, token=token)
-        self.repo, self.kind, self.wait = repo, kind, wait
+        self.repo, self.kind, self.wait, self.tries = repo, kind, wait, tries
         self._where: dict[str, Any] = {"repo_id": repo, "repo_type": kind}
 
     @property
@@ -72,6 +73,13 @@ class Remote:
             )
             or {}
         )
+
+    def last(self, branch: str) -> tuple[str, datetime]:
+        """Return the title and the time of a branch's newest commit."""
+        commit = self._call(
+            "look at the commits", lambda: self.api.list_repo_commits(**self._where, revision=branch)[0]
+        )
+        return commit.title, commit.created_at
 
     def files(self, revision: str) -> dict[str, RepoFile]:
         """Return all files of a commit, branch or tag, by path."""
@@ -127,6 +135,7 @@ class Remote:
         deletions: Sequence[str],
         message: str,
         done: Callable[[str], bool],
+        check: Callable[[], None] = lambda: None,
     ) -> str:
         """Add and delete files by one commit: the branch moves once, at the end, or not at all.
 
@@ -137,6 +146,8 @@ class Remote:
             deletions: paths to delete.
             message: its title.
             done: tells whether a commit holds what was wanted, by which a commit is found whose answer was lost.
+            check: called when all large files are there, before the branch moves; raises where they are not what was
+                meant.
 
         Returns:
             The new commit.
@@ -160,6 +171,7 @@ class Remote:
                 **self._where, additions=additions, revision=branch, free_memory=False
             ),
         )
+        check()
         return self._call("commit", make, made_before)
 
     def tag(self, name: str, commit: str) -> None:
@@ -187,7 +199,7 @@ class Remote:
             function: the call.
             made_before: looks, after a call without an answer, whether it had its effect all the same.
         """
-        for attempt in range(_TRIES):
+        for attempt in range(self.tries):
             try:
                 return function()
             except FAILURES as error:
@@ -203,9 +215,9 @@ class Remote:
                     before = made_before()
                     if before is not None:
                         return before
-                if not passing or attempt == _TRIES - 1:
+                if not passing or attempt == self.tries - 1:
                     where = (f"{self.kind} {self.repo}", self.url, self.api.endpoint)
-                    raise HubError(told(cause, what, *where, _TRIES)) from error
+                    raise failure(cause, what, *where, self.tries) from error
                 asked = asked_wait(cause)
                 time.sleep(self.wait * 2**attempt if asked is None else asked)
         raise AssertionError("the last try returns or raises")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from edos_dataset.hub.changes import ConfigChange
+from edos_dataset.publishing.cards.markdown import code, table
 
 Step = Literal["patch", "minor", "major"]
 
@@ -121,21 +122,16 @@ def changelog(existing: str, version: Version, previous: Version | None, changes
 
 def _entry(version: Version, previous: Version | None, changes: Sequence[ConfigChange]) -> str:
     if previous is None:
-        rows = [f"| `{change.config}` | {change.after:,} |" for change in changes]
-        return "\n".join([f"## {version}", "", "The first version.", "", "| config | dialogues |", "|---|---|", *rows])
-    lines = [
-        f"## {version}",
-        "",
-        f"Since {previous}:",
-        "",
-        "| config | dialogues | added | removed | labels changed | texts changed | in another split |",
-    ]
-    lines.append("|---|---|---|---|---|---|---|")
+        rows = [[code(change.config), f"{change.after:,}"] for change in changes]
+        return f"## {version}\n\nThe first version.\n\n{table(['config', 'dialogues'], rows)}"
+    heads = ["config", "dialogues", "added", "removed", "labels changed", "texts changed", "in another split"]
+    rows = []
     for change in changes:
-        cells = (change.after, change.added, change.removed, change.labels, change.texts, change.moved)
-        lines.append(f"| `{change.config}` | {' | '.join(f'{cell:,}' for cell in cells)} |")
-    sentences = [f"- Config `{change.config}`: {sentence}." for change in changes for sentence in change.schema]
-    return "\n".join([*lines, *([""] if sentences else []), *sentences])
+        counts = (change.after, change.added, change.removed, change.labels, change.texts, change.moved)
+        rows.append([code(change.config), *(f"{count:,}" for count in counts)])
+    sentences = [f"- Config {code(change.config)}: {sentence}." for change in changes for sentence in change.schema]
+    parts = [f"## {version}", f"Since {previous}:", table(heads, rows), "\n".join(sentences)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def versions_of(tags: Mapping[str, str]) -> dict[Version, str]:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Unit
+from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Unit, check_ranges
 from edos_dataset.runs.shards import read_shard
 
 _LOWEST = -1.0  # every true score is at least 0
@@ -32,11 +32,11 @@ class SelectDialogues(CorpusStep):
 
     name: ClassVar[str] = "select"
     unit: ClassVar[Unit] = "dialogues"
+    needs, gives = ("dialogue_id", "emotionality", "confidence"), ()
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.top < 0:
-            raise ValueError(f"top must be at least 0, got {self.top}")
+        check_ranges(self, top=(0, (1 << 63) - 1))
         if self.by not in ("emotionality", "confidence"):
             raise ValueError(f"by must be 'emotionality' or 'confidence', got {self.by!r}")
 

@@ -10,7 +10,7 @@ from edos_dataset.arrays import Floats, nest, unnest
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler, load_labeler
 from edos_dataset.labels import EMOTIONS, LABELS
-from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import ENCODED, LABELLED, LABELLED_TURN, TOP
 
 
@@ -30,6 +30,7 @@ class EncodeTurns(Stage):
 
     name: ClassVar[str] = "encode"
     unit: ClassVar[Unit] = "turns"
+    needs, gives, ends = ("dialogue_id", "turns"), ("embeddings",), ("turns.key",)
 
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""
@@ -60,7 +61,7 @@ class LabelTurns(Stage):
         device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
             its number of workers.
         top: how many of the most probable labels stand beside each turn, 1 to 41.
-        batch_tokens: most tokens in a batch, padding included; by default what suits the device.
+        batch_tokens: most tokens in a batch, padding included; from 1; by default what suits the device.
     """
 
     model: str = "linear-weak"
@@ -70,11 +71,12 @@ class LabelTurns(Stage):
 
     name: ClassVar[str] = "weak_label"
     unit: ClassVar[Unit] = "turns"
+    needs, ends = ("dialogue_id", "turns"), ("turns.key",)
+    gives: ClassVar[tuple[str, ...] | None] = ("emotionality", "confidence", "turns.label")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if not 1 <= self.top <= len(LABELS):
-            raise ValueError(f"top must be from 1 to {len(LABELS)}, got {self.top}")
+        check_ranges(self, top=(1, len(LABELS)), batch_tokens=(1, 1 << 30))
 
     @property
     def labeler(self) -> Labeler:
@@ -130,6 +132,7 @@ class AnnotateDialogues(LabelTurns):
     model: str = "linear-dialogue"
 
     name: ClassVar[str] = "annotate"
+    gives = ("turns.label",)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Replace the labels."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.runs.folder import FolderError, check_whole
+from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import StageCount, write_text
 from edos_dataset.version import __version__
 
@@ -90,7 +91,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     check_whole(folder)
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json_of(path.read_bytes())
     except OSError as error:
         unfinished = (
             ": the run has not finished; give its `edos curate` command again" if (folder / ".run").is_dir() else ""

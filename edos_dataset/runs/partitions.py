@@ -28,6 +28,8 @@ from edos_dataset.runs.shards import read_shard, replacing
 
 Keys = npt.NDArray[np.uint64]
 
+_MOST_PARTITIONS = 10_000  # each is some files
+
 SURPLUS = pa.schema([pa.field("shard", pa.int32()), *REMOVALS])
 """What leaves, and from which shard, by its number."""
 
@@ -93,6 +95,7 @@ def decide_in_parts(step: PartitionedStep, shards: Sequence[Path], folder: Path,
         return []
     units = sum(map(step.count, shards))
     parts = max(1, -(-units * step.bytes_a_unit // step.partition_bytes), -(-units // _UNITS_A_PARTITION))
+    parts = min(parts, _MOST_PARTITIONS)
     job = _Job(step, len(shards), parts, folder)
     _carry_out(engine, job.count, list(enumerate(shards)))
     _carry_out(engine, job.find_frequent, range(parts))

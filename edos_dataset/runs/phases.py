@@ -69,6 +69,39 @@ def phases(pipeline: Pipeline) -> list[Phase]:
     return cut
 
 
+_OF_FILMS = frozenset({"film", "files"})
+"""Columns that a pipeline begins with."""
+
+
+def check_order(pipeline: Pipeline) -> None:
+    """Check, before anything is read, that a stage comes once, and after those that make what it needs.
+
+    After a stage of another package that does not say what it gives, everything may be there.
+
+    Raises:
+        ValueError: the order is wrong; the message names the stage, what it needs, and the stage that would make it.
+    """
+    there: set[str] = set(_OF_FILMS)
+    makers = {column: item.name for item in pipeline if not isinstance(item, Output) for column in item.gives or ()}
+    seen: set[str] = set()
+    knows_all = False
+    for number, item in enumerate(pipeline, 1):
+        if isinstance(item, Output):
+            continue
+        if item.name in seen:
+            raise ValueError(f"stage {number} of the pipeline, {item.name!r}, comes twice: remove one of them")
+        seen.add(item.name)
+        if not knows_all and (lacking := [column for column in item.needs if column not in there]):
+            maker = makers.get(lacking[0])
+            hint = repr(maker) if maker and maker not in seen else "the stage that makes it"
+            raise ValueError(
+                f"stage {number} of the pipeline, {item.name!r}, needs {lacking[0]!r}, which no stage before it makes: "
+                f"put {hint} before it"
+            )
+        knows_all = knows_all or item.gives is None
+        there = (there | set(item.gives or ())) - set(item.ends)
+
+
 @dataclass(frozen=True)
 class ShardTask:
     """All that a worker needs to make one shard."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.runs.fingerprints import code_hash, hash_json
+from edos_dataset.runs.foreign import shown
 from edos_dataset.schema.tables import REASON
 
 Unit = Literal["files", "lines", "sentences", "turns", "dialogues"]
@@ -35,6 +36,12 @@ class Stage:
     name: ClassVar[str]
     unit: ClassVar[Unit]
     version: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Columns, or fields of turns as `turns.key`, that the stage reads and an earlier one must have made."""
+    gives: ClassVar[tuple[str, ...] | None] = None
+    """Those that there are after it and may not have been before; None where the stage does not say."""
+    ends: ClassVar[tuple[str, ...]] = ()
+    """Those that there are no more after it."""
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Process a batch."""
@@ -66,6 +73,10 @@ class CorpusStep:
     name: ClassVar[str]
     unit: ClassVar[Unit]
     version: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
+    """As of a stage."""
+    gives: ClassVar[tuple[str, ...] | None] = ()
+    ends: ClassVar[tuple[str, ...]] = ()
 
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield what leaves, one table of REMOVALS for each shard, in the order of the shards.
@@ -103,6 +114,24 @@ class Output:
 
 
 Pipeline = Sequence[Stage | CorpusStep | Output]
+
+
+def check_ranges(step: object, **ranges: tuple[float, float]) -> None:
+    """Check the numbers among the parameters of a stage; one that is None has no limits.
+
+    Args:
+        step: a stage, or another thing with parameters.
+        ranges: parameter → its least and its largest value.
+
+    Raises:
+        ValueError: a parameter is out of its range, not a number (nan), or true or false.
+    """
+    for name, (least, most) in ranges.items():
+        value = getattr(step, name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise ValueError(f"{name} must be from {least:,} to {most:,}, got {shown(value)}")
 
 
 def _fingerprint(step: Stage | CorpusStep) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
+from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage
 from edos_dataset.schema import CONFIGS
 
@@ -18,23 +19,41 @@ Known = Mapping[str, type[Stage] | type[CorpusStep]]
 """Stage name to class."""
 
 
+_LONGEST_NAME = 100
+"""Characters of a name that are compared with the known ones."""
+
+
 class RecipeError(ValueError):
     """A recipe that cannot be carried out; the message says where and what would be right."""
 
 
-def dump_recipe(pipeline: Pipeline) -> str:
-    """Return a pipeline as YAML: the stages in order, each with all its parameters."""
-    return yaml.safe_dump({"stages": [_as_yaml(item) for item in pipeline]}, sort_keys=False, allow_unicode=True)
+def dump_recipe(pipeline: Pipeline, published: bool = False) -> str:
+    """Return a pipeline as YAML: the stages in order, each with all its parameters.
+
+    Args:
+        pipeline: the stages.
+        published: it is for others: of a parameter that is a path on this machine, such as a model's folder, only the
+            name is told. Who runs it gives a path in its place.
+    """
+    stages = [_as_yaml(item, published) for item in pipeline]
+    return yaml.safe_dump({"stages": stages}, sort_keys=False, allow_unicode=True)
 
 
-def _as_yaml(item: Item) -> str | dict[str, Any]:
+def _as_yaml(item: Item, published: bool) -> str | dict[str, Any]:
     if isinstance(item, Output):
         return {"output": item.config}
     parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(item).items()}
+    if published:
+        parameters = {key: _name_of(value) if isinstance(value, str) else value for key, value in parameters.items()}
     kind = type(item)
     ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     name = item.name if ours else f"{kind.__module__}:{kind.__qualname__}"
     return {name: parameters} if parameters else name
+
+
+def _name_of(value: str) -> str:
+    """Return the last part of a path from the root or the home of this machine, and another text as it is."""
+    return PurePath(value).name if PurePath(value).is_absolute() or value.startswith("~") else value
 
 
 def load_recipe(path: Path, known: Known, custom: bool = False) -> list[Item]:
@@ -51,24 +70,27 @@ def load_recipe(path: Path, known: Known, custom: bool = False) -> list[Item]:
             wrong type or out of range.
     """
     try:
-        return parse_recipe(path.read_text(encoding="utf-8"), str(path), known, custom)
-    except (OSError, UnicodeDecodeError) as error:
+        return _items(read_yaml(path), str(path), known, custom)
+    except ForeignError as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
 
 
 def parse_recipe(text: str, where: str, known: Known, custom: bool = False) -> list[Item]:
     """Return the pipeline that a YAML text says, as `load_recipe` does; `where` names it in messages."""
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        return _items(yaml_of(text), where, known, custom)
+    except ForeignError as error:
         raise RecipeError(f"cannot read the recipe {where}: {error}") from error
+
+
+def _items(content: object, where: str, known: Known, custom: bool) -> list[Item]:
     if not isinstance(content, dict) or not isinstance(content.get("stages"), list):
         raise RecipeError(
             f"{where} is no recipe: expected a key 'stages' with a list; `edos recipe` prints the default one"
         )
     for key in content:
         if key != "stages":
-            raise RecipeError(f"{where}: unknown key {key!r}; the only one is 'stages'")
+            raise RecipeError(f"{where}: unknown key {shown(key)}; the only one is 'stages'")
     return [
         _item(entry, f"{where}, stage {number}", known, custom) for number, entry in enumerate(content["stages"], 1)
     ]
@@ -78,17 +100,19 @@ def _item(entry: object, where: str, known: Known, custom: bool) -> Item:
     if isinstance(entry, str):
         entry = {entry: {}}
     if not isinstance(entry, dict) or len(entry) != 1:
-        raise RecipeError(f"{where}: expected one stage name with its parameters, got {entry!r}")
+        raise RecipeError(f"{where}: expected one stage name with its parameters, got {shown(entry)}")
     ((name, parameters),) = entry.items()
     if name == "output":
         if parameters not in CONFIGS:
-            raise RecipeError(f"{where}: unknown config {parameters!r}{_nearest(str(parameters), CONFIGS)}")
+            raise RecipeError(f"{where}: unknown config {shown(parameters)}{_nearest(str(parameters), CONFIGS)}")
         return Output(parameters)
     if ":" in str(name) and not custom:
-        raise RecipeError(f"{where}: {name!r} is code of another package, which is run only for a recipe of your own")
+        raise RecipeError(
+            f"{where}: {shown(name)} is code of another package, which is run only for a recipe of your own"
+        )
     kind = _imported(name, where) if ":" in str(name) else known.get(name)
     if kind is None:
-        raise RecipeError(f"{where}: unknown stage {name!r}{_nearest(str(name), [*known, 'output'])}")
+        raise RecipeError(f"{where}: unknown stage {shown(name)}{_nearest(str(name), [*known, 'output'])}")
     return build(kind, {} if parameters is None else parameters, where)
 
 
@@ -133,10 +157,12 @@ def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
     """
     names = [field.name for field in fields(kind)]
     if not isinstance(parameters, Mapping):
-        raise RecipeError(f"{where}: the parameters of {kind.name!r} must be `name: value` pairs, got {parameters!r}")
+        raise RecipeError(
+            f"{where}: the parameters of {kind.name!r} must be `name: value` pairs, got {shown(parameters)}"
+        )
     for key in parameters:
         if key not in names:
-            raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {key!r}{_nearest(str(key), names)}")
+            raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {shown(key)}{_nearest(str(key), names)}")
     try:
         hints = get_type_hints(kind)
         return replace(kind(), **{key: _typed(hints[key], value, key) for key, value in parameters.items()})
@@ -147,8 +173,8 @@ def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
 def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a parameter may be anything that YAML writes
     """Return a value that YAML read as the type that a parameter is annotated with."""
     if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise ValueError(f"{key} must be one of {', '.join(map(repr, get_args(hint)))}, got {value!r}")
+        if not isinstance(value, str | int) or value not in get_args(hint):
+            raise ValueError(f"{key} must be one of {', '.join(map(repr, get_args(hint)))}, got {shown(value)}")
         return value
     if get_origin(hint) in (Union, UnionType):  # X | None
         (inner,) = set(get_args(hint)) - {NoneType}
@@ -159,7 +185,7 @@ def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a paramete
         return float(value)
     if type(value) is not hint:
         name = "list" if get_origin(hint) is tuple else hint.__name__
-        raise ValueError(f"{key} must be of type {name}, got {value!r}")
+        raise ValueError(f"{key} must be of type {name}, got {shown(value)}")
     return value
 
 
@@ -179,7 +205,7 @@ def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
         target, equals, value = setting.partition("=")
         stage, dot, parameter = target.partition(".")
         if not (equals and dot):
-            raise RecipeError(f"--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got {setting!r}")
+            raise RecipeError(f"--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got {shown(setting)}")
         if stage not in stages:
             raise RecipeError(f"--set {setting}: unknown stage {stage!r}{_nearest(stage, list(stages))}")
         old = items[stages[stage]]
@@ -191,15 +217,16 @@ def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
                 f"{parameter!r}{_nearest(parameter, list(parameters))}"
             )
         try:
-            parameters[parameter] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
+            parameters[parameter] = yaml_of(value)
+        except ForeignError as error:
             raise RecipeError(
-                f"--set {setting}: {value!r} is not a YAML value; put a text with special signs in quotes"
+                f"--set {setting}: {shown(value)} is not a YAML value ({error}); put a text with special "
+                "signs in quotes"
             ) from error
         items[stages[stage]] = build(type(old), parameters, f"--set {setting}")
     return items
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    close = get_close_matches(name, names, n=1, cutoff=0.4)
+    close = get_close_matches(name[:_LONGEST_NAME], names, n=1, cutoff=0.4)
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names) or 'none'}"

@@ -30,6 +30,7 @@ class SegmentDialogues(Stage):
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "turns"
+    needs, gives = ("turns",), ("dialogue_id",)
 
     def __post_init__(self) -> None:
         """Check the parameter."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import LINE, SENTENCES
 from edos_dataset.sources.formats import formats
 from edos_dataset.text import CAPITALISED_NOUNS, primary_language
@@ -49,18 +49,18 @@ class SplitSentences(Stage):
     one begins, and the pause between them. A dash or the name of another speaker always begins a sentence.
 
     Args:
-        max_words: a sentence of this many words ends with its line, whatever follows.
+        max_words: a sentence of this many words, 1 to 100,000, ends with its line, whatever follows.
     """
 
     max_words: int = 60
 
     name: ClassVar[str] = "sentences"
     unit: ClassVar[Unit] = "files"
+    needs, gives, ends = ("lines",), ("sentences",), ("lines",)
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        if self.max_words < 1:
-            raise ValueError(f"max_words is {self.max_words}, but a sentence has at least 1 word")
+        check_ranges(self, max_words=(1, 100_000))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Turn LINES into SENTENCES, a document a row."""

@@ -49,9 +49,9 @@ def read_bytes(location: Path, member: str | None, max_bytes: int, size: int | N
     except OSError as error:
         if error.errno is None:  # bzip2's word for damaged data
             raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
-        raise ReadError("unreadable", f"{error.strerror}") from error
+        raise ReadError("unreadable", error.strerror or type(error).__name__) from error
     except Exception as error:  # what the other libraries say of damaged data is too various to list
-        raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
+        raise ReadError("corrupt_member", f"{type(error).__name__}; {_AGAIN}") from error
     if not data.strip():
         raise ReadError("empty_file", f"no content but {len(data):,} blanks" if data else "0 bytes")
     return data

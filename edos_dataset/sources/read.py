@@ -1,6 +1,7 @@
 """The first stage: from the files of a film to the lines of its best file."""
 
 import os
+import traceback
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
-from edos_dataset.runs.pipeline import Stage, Unit
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
@@ -25,8 +26,6 @@ OTHER_FILE = "other_file_of_film"
 OTHER_LANGUAGE = "other_language"
 """Reason of a file that says of itself that it is in another language than the one wanted."""
 
-MOST_BYTES, MOST_SECONDS = 2**40, 10**6
-"""What `read.max_bytes` and `read.max_seconds` may be at most."""
 
 @dataclass(frozen=True)
 class ReadFilms(Stage):
@@ -47,26 +46,24 @@ class ReadFilms(Stage):
 
     Attributes:
         language: code of the language wanted.
-        max_bytes: largest size of an unpacked file; bounds what a file can take of memory: up to 30 times as much
-            (SubRip, WebVTT and ASS 30, OPUS 25), wherever its lines or tags are few or many.
-        max_seconds: time that reading one file may take, by the clock on the wall, where `time_limit` can tell. It is
-            there for files that were made to hold a run up: a real one takes less than a hundredth of the default, so
-            what comes out does not depend on the machine.
+        max_bytes: largest size of an unpacked file, 1 byte to 2 GiB; bounds what a file can take of memory: up to 30
+            times as much (SubRip, WebVTT and ASS 30, OPUS 25), wherever its lines or tags are few or many.
+        max_seconds: time that reading one file may take, above 0 and up to a million seconds by the clock on the wall,
+            where `time_limit` can tell. It is there for files that were made to hold a run up: a real one takes less
+            than a hundredth of the default, so what comes out does not depend on the machine.
     """
 
     name: ClassVar[str] = "read"
     unit: ClassVar[Unit] = "files"
+    needs, gives, ends = ("files",), ("lines",), ("files",)
 
     language: str = "en"
     max_bytes: int = 16 * 2**20
     max_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        """Check the bounds."""
-        if not 1 <= self.max_bytes <= MOST_BYTES:
-            raise ValueError(f"max_bytes is {self.max_bytes}, but must be from 1 to {MOST_BYTES:,}")
-        if not 0 < self.max_seconds <= MOST_SECONDS:
-            raise ValueError(f"max_seconds is {self.max_seconds}, but must be above 0, and {MOST_SECONDS:,} at most")
+        """Check the parameters."""
+        check_ranges(self, max_bytes=(1, 1 << 31), max_seconds=(1e-3, 1e6))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no
@@ -126,10 +123,16 @@ class ReadFilms(Stage):
         except (ReadError, MemoryError):  # what the machine lacks says nothing of the file
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
-            raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
+            raise ReadError("reader_failed", f"{_where(error)}; please report this file") from error
         said = code_of_language(parsed.facts.language)
         if said and not same_language(said, self.language):
             raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
+
+
+def _where(error: Exception) -> str:
+    """Return what a reader stumbled over, and where in its code: the error's own message may quote the file."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}"
 
 
 @dataclass(slots=True)

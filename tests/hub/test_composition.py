@@ -124,4 +124,4 @@ def test_card_of_several(tmp_path):
 
 def test_one_folder_is_published_as_it_is(folders):
     with reading(folders[:1]) as found:
-        assert found.files["README.md"].source == folders[0] / "README.md"
+        assert found.files["README.md"].content == (folders[0] / "README.md").read_bytes()

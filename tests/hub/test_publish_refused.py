@@ -4,13 +4,14 @@ import shutil
 
 import pyarrow.parquet as pq
 import pytest
+from huggingface_hub import CommitOperationAdd
 
 from edos_dataset.hub.contents import held
 from edos_dataset.hub.failures import HubError
 from edos_dataset.hub.remote import Remote
 from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
-from published_folder import FILMS, V1, V11, films_of, run
+from published_folder import FILMS, V1, V11, content, films_of, run
 from published_versions import KEY, assert_published, publish, state
 
 
@@ -176,13 +177,34 @@ def test_a_failure_that_stays(hub, folder, route, failure, message):
         assert hub.called("lfs_upload") == sent  # what was sent is not sent again
 
 
-def test_what_arrived_otherwise_gets_no_tag(hub, folder):
-    """A file that changes after it was hashed: the listing shows it."""
+@pytest.mark.parametrize("step", ["comparing", "uploading"])
+def test_a_data_file_that_changes_meanwhile_stops_it_before_the_commit(hub, folder, step):
+    path = next(folder.glob("os/train-*"))
+
+    def change(said):
+        if said.startswith(step):
+            path.write_bytes(path.read_bytes()[::-1])
+
+    with pytest.raises(FolderError, match=r"train-.*parquet changed while it was being published"):
+        publish(hub, folder, say=change)
+    assert not hub.called("commit") and (not hub.repos or state(hub)[1] == {})
+
+
+def test_a_small_file_is_sent_as_it_was_read(hub, folder):
+    """The bytes that were looked at go, whatever happens to the file meanwhile."""
+    before = (folder / "manifest.json").read_bytes()
 
     def change(step):
         if step.startswith("uploading"):
             (folder / "manifest.json").write_text("{}")
 
-    with pytest.raises(HubError, match=r"not what was sent \(manifest\.json\), so it got no tag"):
-        publish(hub, folder, say=change)
+    publish(hub, folder, say=change)
+    assert content(hub, hub.repos[KEY].at("v1.0.0"), "manifest.json") == before
+
+
+def test_what_arrived_otherwise_gets_no_tag(hub, folder, monkeypatch):
+    """The listing is compared with what was meant, by hash."""
+    monkeypatch.setattr("edos_dataset.hub.publish.CommitOperationAdd", lambda path, _: CommitOperationAdd(path, b"{}"))
+    with pytest.raises(HubError, match=r"is not what was sent \(.*so it got no tag"):
+        publish(hub, folder)
     assert state(hub)[1] == {}

@@ -1,5 +1,6 @@
 """Recipes: YAML and back, and messages that say what would be right."""
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -41,19 +42,18 @@ class Cap(CorpusStep):
 
 
 KNOWN = {"cut": Cut, "plain": Plain, "cap": Cap}
+WHOLE = st.integers(-(2**63), 2**63 - 1)
 CUTS = st.builds(
     Cut,
     gap=st.floats(0, allow_nan=False),
-    words=st.integers(),
+    words=WHOLE,
     strict=st.booleans(),
     by=st.sampled_from(["time", "text"]),
-    most=st.none() | st.integers(),
+    most=st.none() | WHOLE,
     # PyYAML cannot write U+0085 and the like as they are
     markers=st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])), max_size=3).map(tuple),
 )
-ITEMS = st.one_of(
-    CUTS, st.just(Plain()), st.builds(Cap, limit=st.integers()), st.sampled_from([Output("os"), Output("edos")])
-)
+ITEMS = st.one_of(CUTS, st.just(Plain()), st.builds(Cap, limit=WHOLE), st.sampled_from([Output("os"), Output("edos")]))
 
 
 def load(tmp_path, text):
@@ -221,3 +221,79 @@ def test_what_is_wrong_with_a_setting(setting, message):
     with pytest.raises(RecipeError) as error:
         override(PIPELINE, [setting])
     assert message in str(error.value)
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{BOMB}stages: [*i]", "line 2, column 8: the alias *a"),
+        ("stages: " + "[" * 5000, "more than 32 levels"),
+        ("- " * 5000, "more than 32 levels"),
+        ("stages: [cut]\nstages: [cap]", "the key 'stages' twice"),
+        ("stages: [{cut: {gap: 1, gap: 2}}]", "the key 'gap' twice"),
+        ("stages: [!cut {gap: 1}]", "the tag !cut"),
+        ("stages: [{cut: {words: 9223372036854775808}}]", "more than 64 bits"),
+        ("stages: [{cut: {words: " + "9" * 5000 + "}}]", "a number of 5,000 digits"),
+        ("stages: [{cut: {words: 1" + ":01" * 3000 + "}}]", "a number of 9,001 digits"),
+        ("stages: [{cut: {by: 2020-13-45}}]", "month must be in 1..12"),
+        ("stages: [\0]", "special characters are not allowed"),
+        ("stages: [cut] #" + " " * (1 << 17), "more than the 131,072 that are read"),
+        ("stages: [{1: {}}]", "unknown stage 1"),
+        ("stages: [{? [cut] : {}}]", "unhashable key"),
+        ("1: 2\nstages: []", "unknown key 1"),
+        ("stages: [{cut: {by: [time]}}]", "by must be one of 'time', 'text', got ['time']"),
+        ("stages: [{output: {os: 1}}]", "unknown config {'os': 1}"),
+    ],
+)
+def test_a_recipe_is_plain_and_small(tmp_path, text, message):
+    began = time.monotonic()
+    with pytest.raises(RecipeError) as error:
+        load(tmp_path, text)
+    assert message in str(error.value)
+    assert len(str(error.value)) < 1000 and time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "stages: [{}]",
+        "stages: [[{}]]",
+        "stages: [{{cut: {{by: {}}}}}]",
+        "stages: [{{output: {}}}]",
+        "{}: 1\nstages: []",
+    ],
+)
+def test_a_message_is_short_whatever_the_recipe_holds(tmp_path, where):
+    with pytest.raises(RecipeError) as error:
+        load(tmp_path, where.format("x" * 100_000))
+    assert len(str(error.value)) < 1000
+
+
+def test_a_recipe_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "recipe.yaml").write_bytes(b"\xef\xbb\xbfstages: [cut]")
+    assert load_recipe(tmp_path / "recipe.yaml", KNOWN) == [Cut()]
+
+
+@pytest.mark.parametrize("value", ["&a [*a]", "[" * 5000, "!!python/name:os.system x", "{a: 1, a: 2}", "9" * 5000])
+def test_a_setting_is_plain_too(value):
+    with pytest.raises(RecipeError, match="is not a YAML value"):
+        override(PIPELINE, [f"cut.gap={value}"])
+
+
+def test_a_published_recipe_names_no_place_of_this_machine(tmp_path):
+    @dataclass(frozen=True)
+    class Labels(Stage):
+        model: str = "weak"
+        other: str = "~/models/mine"
+        name: ClassVar[str] = "labels"
+        unit: ClassVar[str] = "turns"
+
+    pipeline = [Labels(model=str(tmp_path / "model"))]
+    assert str(tmp_path / "model") in dump_recipe(pipeline)
+    published = dump_recipe(pipeline, published=True)
+    assert "model: model\n" in published and "other: mine\n" in published and str(tmp_path) not in published

@@ -131,7 +131,7 @@ def test_long_sentences_end_with_their_line() -> None:
         "seven eight.",
         "Nine.",
     ]
-    with pytest.raises(ValueError, match="max_words is 0"):
+    with pytest.raises(ValueError, match="max_words must be from 1 to 100,000, got 0"):
         SplitSentences(0)
 
 

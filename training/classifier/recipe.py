@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import yaml
-
+from edos_dataset.runs.foreign import ForeignError, read_yaml
 from edos_dataset.runs.recipes import RecipeError, build
 
 
@@ -120,8 +119,8 @@ def read_recipe(path: Path) -> ClassifierRecipe:
         RecipeError: a key that is none, or a value of the wrong type or out of range.
     """
     try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+        settings = read_yaml(path)
+    except ForeignError as error:
         raise RecipeError(f"{path}: not a readable YAML file: {error}") from error
     recipe = build(ClassifierRecipe, settings or {}, str(path))
     for key in ("batch", "micro_tokens", "epochs", "evaluations"):

@@ -8,6 +8,7 @@ import re
 from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,6 +35,7 @@ def make_record(
     """Return how the model was made: data with their hashes, also of the model that it started from, recipe, seed,
     machine, versions.
     """
+    base = Path(recipe.base_model).name if Path(recipe.base_model).is_absolute() else recipe.base_model
     backbone = re.sub(r"[^a-z0-9]+", "-", recipe.base_model.split("/")[-1].lower())
     rows = [{"file": name, "sha256": digest(path), "licence": data.licence(name)} for name, path in data.files.items()]
     before = arguments.start / "record.json" if arguments.start else None
@@ -43,7 +45,7 @@ def make_record(
         "name": "-".join([recipe.task, backbone, *(["plain"] if recipe.architecture == "plain" else [])]),
         "task": recipe.task,
         "architecture": recipe.architecture,
-        "base_model": DEFAULT_ON_HUB if recipe.base_model == DEFAULT_MODEL else recipe.base_model,
+        "base_model": DEFAULT_ON_HUB if recipe.base_model == DEFAULT_MODEL else base,
         "start": started.get("name"),
         "data": rows,
         "split": {
@@ -56,7 +58,7 @@ def make_record(
         "limitations": [*([TAUGHT] if recipe.annotated else []), *started.get("limitations", [])],
         "temperature": temperature,
         "seed": recipe.seed,
-        "recipe": asdict(recipe),
+        "recipe": {**asdict(recipe), "base_model": base},
         "command": _command(data, arguments),
         "date": datetime.now(timezone.utc).date().isoformat(),
         "hardware": f"{platform.machine()}, {os.cpu_count()} processors"

@@ -91,14 +91,18 @@ def _calibrate(model: PreTrainedModel, temperature: float) -> None:
 
 
 def publish(folder: Path, name: str) -> None:
-    """Upload a model folder to the Hub."""
+    """Upload what of a model folder is for others to the Hub."""
     from huggingface_hub import HfApi
 
+    from edos_dataset.hub.model_contents import read_model
+
+    contents = read_model(folder)
+    assert contents is not None, "a training wrote it"
     api = HfApi()
     api.create_repo(name, exist_ok=True)
     api.upload_folder(
         repo_id=name,
         folder_path=folder,
-        ignore_patterns=["embeddings/*", "tensorboard/*"],
+        allow_patterns=[*contents.files],
         commit_message="A trained classifier",
     )

@@ -7,6 +7,7 @@ from typing import Any
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import tables
 from edos_dataset.publishing.cards.headers import pipeline_header
+from edos_dataset.publishing.cards.markdown import code, fenced, plain
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
 from edos_dataset.publishing.cards.texts import closing
@@ -141,15 +142,17 @@ def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records,
             worst = sorted(
                 (row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row["support"]
             )[:5]
-            named = f", and worst with {', '.join(f'{label} (F1 {f1:.0%})' for f1, label in worst)}" if worst else ""
-            lines.append(f"- **`{name}` is {missed}**{named}.")
+            named = (
+                f", and worst with {', '.join(f'{plain(label)} (F1 {f1:.0%})' for f1, label in worst)}" if worst else ""
+            )
+            lines.append(f"- **{code(name)} is {missed}**{named}.")
     for name, record in segmenters.items():
         overall = [(split, sources["all"]) for split, sources in record.get("metrics", {}).items() if "all" in sources]
         for split, row in overall[:1]:
             share = f"{1 - row['accuracy']:.1%} of {row['seams']:,} seams"
             lines.append(
-                f"- **`{name}`, which finds the turns, is wrong at {share}** between sentences "
-                f"({split.replace('_', ' ')})."
+                f"- **{code(name)}, which finds the turns, is wrong at {share}** between sentences "
+                f"({plain(split.replace('_', ' '))})."
             )
     untimed, turns = max(
         ((written.untimed, written.total_turns) for written in configs), key=lambda counts: counts[1], default=(0, 0)
@@ -204,7 +207,7 @@ def _labels(written: ConfigFiles, picture: bool) -> str:
         f"Bars: the share of each of {len(LABELS)} labels among the turns of {written.config}, dots: in the EDOS "
         f"paper. The most frequent ones: {ours}."
     )
-    sources = ", ".join(f"{count:,} by `{name}`" for name, count in sorted(written.label_sources.items()))
+    sources = ", ".join(f"{count:,} by {code(name)}" for name, count in sorted(written.label_sources.items()))
     image = f"![{alt}]({LABEL_PICTURE})\n\n" if picture else ""
     return (
         f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a "
@@ -219,11 +222,11 @@ def _origin(configs: Sequence[ConfigFiles], origin: Origin | None) -> str:
     parts = [f"The dialogues of `{largest.config}`:\n\n{tables.sources_table(largest)}"] if largest else []
     if origin:
         read = ", ".join(f"{count:,} {unit}" for unit, count in (origin.inputs or {}).items())
-        named = ", ".join(f"{package} {version}" for package, version in origin.versions.items())
-        recipe = f" `{origin.recipe}` is beside this card." if origin.recipe else ""
-        parts.append(f"To make it again, with names of your own for what is in capitals:\n\n```\n{origin.command}\n```")
+        named = ", ".join(plain(f"{package} {version}") for package, version in origin.versions.items())
+        recipe = f" {code(origin.recipe)} is beside this card." if origin.recipe else ""
+        parts.append(f"To make it again, with names of your own for what is in capitals:\n\n{fenced(origin.command)}")
         parts.append(
             f"Read: {read}. " * bool(read)
-            + f"Fingerprint of the pipeline: `{origin.fingerprint}`.{recipe} Made by {named}."
+            + f"Fingerprint of the pipeline: {code(origin.fingerprint)}.{recipe} Made by {named}."
         )
     return "\n\n".join(parts)

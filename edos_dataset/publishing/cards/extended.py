@@ -6,6 +6,7 @@ from typing import Any
 from edos_dataset.augmentation.extended import METHODS
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.headers import front_matter, loading
+from edos_dataset.publishing.cards.markdown import fenced, plain, table
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.schema import EXTENDED, SPLITS, features
 
@@ -47,52 +48,39 @@ def extended_card(counts: Mapping[str, Any]) -> str:
 
 def _making(counts: Mapping[str, Any]) -> str:
     seed = ", ".join(f"{split} {count:,}" for split, count in counts["seed"].items())
-    pool = "; ".join(f"{name}: {_plain(value)}" for name, value in counts["pool"].items())
+    pool = "; ".join(f"{plain(name)}: {_plain(value)}" for name, value in counts["pool"].items())
     methods = "\n".join(f"- `{name}`: the label is by {who}" for name, who in METHODS.items())
     return (
-        f"```\n{counts['command']}\n```\n\nSeed: {seed}. Pool: {pool or 'not described'}. Rows: "
+        f"{fenced(counts['command'])}\n\nSeed: {seed}. Pool: {pool or 'not described'}. Rows: "
         f"{counts['rows']:,}.\n\n{methods}"
     )
 
 
 def _steps(counts: Mapping[str, Any]) -> str:
-    lines = [
-        "| step | method | round | read | new labels | in the papers | parameters |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines.append(f"| 0 | crowd | 0 | | {sum(counts['seed'].values()):,} | | |")
+    rows = [[0, "crowd", 0, "", f"{sum(counts['seed'].values()):,}", "", ""]]
     rejected = []
     for step in counts["steps"]:
-        parameters = ", ".join(f"{name} {_plain(value)}" for name, value in step["parameters"].items())
+        parameters = ", ".join(f"{plain(name)} {_plain(value)}" for name, value in step["parameters"].items())
         papers = "" if step.get("papers") is None else f"{step['papers']:,}"
-        cells = [
-            step["step"],
-            step["method"],
-            step["round"],
-            f"{step['read']:,}",
-            f"{step['labelled']:,}",
-            papers,
-            parameters,
-        ]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-        rejected += [f"| {step['step']} | {reason} | {count:,} |" for reason, count in step["rejected"].items()]
-    if rejected:
-        lines += ["", "What got no label, and why:", "", "| step | reason | dialogues |", "|---|---|---|", *rejected]
-    return "\n".join(lines)
+        figures = [f"{step['read']:,}", f"{step['labelled']:,}", papers, parameters]
+        rows.append([step["step"], plain(step["method"]), step["round"], *figures])
+        rejected += [[step["step"], plain(reason), f"{count:,}"] for reason, count in step["rejected"].items()]
+    steps = table(["step", "method", "round", "read", "new labels", "in the papers", "parameters"], rows)
+    if not rejected:
+        return steps
+    return f"{steps}\n\nWhat got no label, and why:\n\n{table(['step', 'reason', 'dialogues'], rejected)}"
 
 
 def _labels(steps: Sequence[Mapping[str, Any]]) -> str:
     if not steps:
         return "There was no step beside the seed."
     heads = [
-        f"{step['step']} {step['method']}" + (f", round {step['round']}" if step["round"] > 1 else "") for step in steps
+        plain(f"{step['step']} {step['method']}") + (f", round {step['round']}" if step["round"] > 1 else "")
+        for step in steps
     ]
-    lines = [f"| label | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
-    for label in LABELS:
-        counts = [f"{step['by_label'].get(label, 0):,}" for step in steps]
-        lines.append(f"| {label} | {' | '.join(counts)} |")
-    return "\n".join(lines)
+    counts = [[label, *(f"{step['by_label'].get(label, 0):,}" for step in steps)] for label in LABELS]
+    return table(["label", *heads], counts)
 
 
 def _plain(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value).replace("|", "\\|")
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else plain(value)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from edos_dataset.publishing.cards.headers import front_matter, loading
+from edos_dataset.publishing.cards.markdown import code, plain
 from edos_dataset.publishing.cards.tables import label_table, model_table
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.publishing.layout import ConfigFiles
@@ -37,7 +38,9 @@ def labels_only_card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[s
     dialogues, turns = sum(manifest["dialogues"].values()), sum(manifest["turns"].values())
     parts = ", ".join(f"{split} {count:,}" for split, count in manifest["dialogues"].items())
     labels = ConfigFiles(LABELS_ONLY, labels=manifest["labels"])
-    versions = ", ".join(f"{name} {number}" for name, number in (manifest["versions"] or {}).items()) or "not stated"
+    versions = (
+        ", ".join(plain(f"{name} {number}") for name, number in (manifest["versions"] or {}).items()) or "not stated"
+    )
     sections = [
         front_matter(
             LABELS_ONLY,
@@ -58,7 +61,7 @@ def labels_only_card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[s
         "`missing.jsonl`.",
         f"## What is in it\n\n{dialogues:,} dialogues ({parts}) with {turns:,} turns, the config "
         f"`{manifest['config']}` of a run with the fingerprint "
-        f"`{manifest['fingerprint']}`, made by {versions}.",
+        f"{code(manifest['fingerprint'])}, made by {versions}.",
         "## Labels\n\n" + label_table(labels),
         "## The labelling models\n\n" + model_table(models),
         closing(opus=True),

@@ -13,7 +13,17 @@ import yaml
 
 from edos_dataset.labeling.models.shipped import cards_folder
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.cards.markdown import MISSING, interval, percent, table
+from edos_dataset.publishing.cards.markdown import (
+    MISSING,
+    MOST_LICENCES,
+    code,
+    fenced,
+    interval,
+    percent,
+    plain,
+    prose,
+    table,
+)
 from edos_dataset.publishing.cards.model_header import FIGURES, Row, energy, model_metadata
 from edos_dataset.publishing.cards.texts import EDOS_BIBTEX
 
@@ -68,12 +78,12 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
     template = Template((cards_folder() / "templates" / "model.md").read_text(encoding="utf-8"))
     return template.substitute(
         metadata=model_metadata(record, metrics),
-        name=record["name"],
+        name=plain(record["name"]),
         sees=_SEES[record["task"]],
         labels=len(LABELS),
-        shipped=f" It comes with the package edos-dataset, as `{shipped}`." if shipped else "",
+        shipped=f" It comes with the package edos-dataset, as {code(shipped)}." if shipped else "",
         flaws=_flaws(record, metrics),
-        limitations="".join(f"\n- {sentence}" for sentence in record.get("limitations", [])),
+        limitations="".join(f"\n- {prose(sentence)}" for sentence in record.get("limitations", [])),
         use=_use(record),
         data=_data(record),
         results=results_table(metrics) + (f"\n\n{beside}" if beside else ""),
@@ -81,7 +91,7 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
         calibration=calibration(metrics),
         training=_training(record),
         energy=energy(record),
-        command=f"```\n{record['command']}\n```" if record.get("command") else f"The command is {MISSING}.",
+        command=fenced(record["command"]) if record.get("command") else f"The command is {MISSING}.",
         cite=EDOS_BIBTEX,
     )
 
@@ -131,7 +141,7 @@ def label_table(metrics: Row) -> str:
     shares = [key for key in ("f1", "precision", "recall") if any(key in row for _, row in order)]
     counted = any("support" in row for _, row in order)
     rows = [
-        [label, *(percent(row.get(key)) for key in shares), *([f"{row['support']:,}"] if counted else [])]
+        [plain(label), *(percent(row.get(key)) for key in shares), *([f"{row['support']:,}"] if counted else [])]
         for label, row in order
     ]
     heads = [{"f1": "F1"}.get(key, key) for key in shares]
@@ -158,7 +168,7 @@ def _flaws(record: Row, metrics: Row) -> str:
         if row.get("support", 1)
     ]
     if rows:
-        worst = ", ".join(f"{label} (F1 {percent(f1)}{support})" for f1, label, support in sorted(rows)[:5])
+        worst = ", ".join(f"{plain(label)} (F1 {percent(f1)}{support})" for f1, label, support in sorted(rows)[:5])
         lines.insert(0, f"- **Its worst labels:** {worst}.")
     if metrics.get("accuracy") is not None:
         wrong = percent(1 - metrics["accuracy"])
@@ -190,19 +200,22 @@ def _data(record: Row) -> str:
     rows: list[list[str]] = []
     for (folder, licence), files in groups.items():
         if len(files) > _MANY_FILES:
-            rows.append([f"`{folder}/`, {len(files)} files", licence, "in `record.json`"])
+            rows.append(
+                [f"{code(f'{folder}/')}, {len(files)} files", plain(licence, MOST_LICENCES), "in `record.json`"]
+            )
         else:
-            rows += [[f"`{row['file']}`", licence, f"`{row.get('sha256', MISSING)[:16]}`"] for row in files]
+            told = plain(licence, MOST_LICENCES)
+            rows += [[code(row["file"]), told, code(row.get("sha256", MISSING)[:16])] for row in files]
     head = ["file", "licence", "SHA-256, first digits"]
     licences = ""
     if record.get("licence_of_the_data") and not any("licence" in row for row in record.get("data", [])):
         head, rows = [head[0], head[2]], [[file, digits] for file, _, digits in rows]
-        licences = f"\n\nLicences: {record['licence_of_the_data']}."
+        licences = f"\n\nLicences: {plain(record['licence_of_the_data'], MOST_LICENCES)}."
     files_told = table(head, rows) + licences if rows else f"The data files are {MISSING}."
-    split = ", ".join(f"{part} {count:,}" for part, count in record.get("split", {}).items()) or MISSING
+    split = ", ".join(f"{plain(part)} {count:,}" for part, count in record.get("split", {}).items()) or MISSING
     removed = record.get("near_duplicates_removed")
     counts = removed.items() if isinstance(removed, Mapping) else [("", removed)] if removed is not None else []
-    near = ", ".join(f"{count:,} {source and f'of {source}'}".strip() for source, count in counts) or MISSING
+    near = ", ".join(f"{count:,} {source and f'of {plain(source)}'}".strip() for source, count in counts) or MISSING
     return (
         f"{files_told}\n\nExamples: {split}. Left out of the training because a held-out text is nearly the same: "
         f"{near}."
@@ -220,7 +233,9 @@ def _training(record: Row) -> str:
         "hours": None if seconds is None else f"{seconds / 3600:.2f}",
         "versions": ", ".join(f"{name} {number}" for name, number in (versions or {}).items()) or None,
     }
-    text = "\n".join(f"- {name}: {MISSING if value is None else value}" for name, value in facts.items())
+    text = "\n".join(
+        f"- {name}: {MISSING if value is None else plain(value, MOST_LICENCES)}" for name, value in facts.items()
+    )
     if packing:
         text += (
             f"\n- rounded to 8 bits after the figures were taken: {100 * packing['equal_labels']:.2f} % of the test "
@@ -229,4 +244,5 @@ def _training(record: Row) -> str:
         )
     if not record.get("recipe"):
         return f"{text}\n- recipe: {MISSING}"
-    return f"{text}\n\n```yaml\n{yaml.safe_dump(dict(record['recipe']), sort_keys=False, allow_unicode=True)}```"
+    recipe = yaml.safe_dump(dict(record["recipe"]), sort_keys=False, allow_unicode=True)
+    return f"{text}\n\n{fenced(recipe, 'yaml')}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.headers import front_matter, loading
-from edos_dataset.publishing.cards.markdown import table
+from edos_dataset.publishing.cards.markdown import plain, table
 from edos_dataset.publishing.cards.paper_figures import CROWD_TASK
 from edos_dataset.publishing.cards.texts import closing
 from edos_dataset.schema import AMT_SEED, SPLITS, features
@@ -59,12 +59,13 @@ def _making(counts: Mapping[str, Any]) -> str:
     return (
         f"{counts['answers']:,} answers to {counts['tasks']:,} tasks, {counts['texts']:,} after tasks of equal words "
         "were "
-        f"{'made one' if rules['repeats'] == 'pool' else 'left to themselves'}. Label by {rules['method']}, ties: "
-        f"{rules['ties']}, at least "
+        f"{'made one' if rules['repeats'] == 'pool' else 'left to themselves'}. Label by "
+        f"{plain(rules['method'])}, ties: {plain(rules['ties'])}, at least "
         f"{rules['least_votes']} votes: {counts['labelled']:,} have a label, {counts['unlabelled']:,} have none.\n\n"
         f"Splits: {splits}. Dialogues of one source dialogue, with equal last turns, or with last turns of a cosine of "
         f"at least {rules['near']} by "
-        f"{rules['model']} are in one split: {counts['groups']:,} groups, the largest of {counts['largest_group']:,}."
+        f"{plain(rules['model'])} are in one split: {counts['groups']:,} groups, the largest of "
+        f"{counts['largest_group']:,}."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import paper_figures as papers
-from edos_dataset.publishing.cards.markdown import MISSING, table
+from edos_dataset.publishing.cards.markdown import MISSING, MOST_LICENCES, code, plain, table
 from edos_dataset.publishing.cards.pictures import label_order
 from edos_dataset.publishing.cards.texts import COLUMNS
 from edos_dataset.publishing.layout import ConfigFiles
@@ -21,6 +21,8 @@ _CRITERIA = (
 """In the words of the EDOS paper."""
 
 _MOST_GENRES, _MOST_FILES = 12, 4
+_LONGEST_NAME = 60
+"""Characters of a genre."""
 
 
 def columns_table(labelled: bool) -> str:
@@ -144,7 +146,7 @@ def sources_table(written: Statistics) -> str:
 
 
 def _listed(counts: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts)
+    return ", ".join(f"{plain(name, _LONGEST_NAME)} {count:,}" for name, count in counts)
 
 
 def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
@@ -153,7 +155,7 @@ def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
     return table(
         heads,
         [
-            [f"`{name}`", *_measured(record), record.get("licence_of_the_data", MISSING)]
+            [code(name), *_measured(record), plain(record.get("licence_of_the_data", MISSING), MOST_LICENCES)]
             for name, record in models.items()
         ],
     )
@@ -181,12 +183,14 @@ def making_list(models: Mapping[str, Mapping[str, Any]]) -> str:
         data = record.get("data") or []
         files = list(data) if isinstance(data, Mapping) else [row["file"] for row in data if "file" in row]
         base = record.get("base_model") or record.get("encoder") or "nothing else"
-        made = f"{record['date']} " if record.get("date") else ""
-        made += f"by `{record['command']}`" if record.get("command") else f"by a command that is {MISSING}"
-        lines.append(
-            f"- `{name}` builds on {base} and learned from {_folders(files) or f'data that are {MISSING}'}. Made "
-            f"{made}."
+        made = f"{plain(record['date'])} " if record.get("date") else ""
+        made += (
+            f"by {code(record['command'], MOST_LICENCES)}"
+            if record.get("command")
+            else f"by a command that is {MISSING}"
         )
+        learned = _folders(files) or f"data that are {MISSING}"
+        lines.append(f"- {code(name)} builds on {plain(base)} and learned from {learned}. Made {made}.")
     return "\n".join(lines)
 
 
@@ -198,7 +202,7 @@ def _folders(files: Sequence[str]) -> str:
         f"{folder} ({of_folder[folder]} files)" if folder in many else file
         for file, folder in ((file, file.rpartition("/")[0]) for file in files)
     ]
-    return ", ".join(dict.fromkeys(names))
+    return ", ".join(map(plain, dict.fromkeys(names)))
 
 
 def segmenter_table(segmenters: Mapping[str, Mapping[str, Any]]) -> str:
@@ -208,9 +212,11 @@ def segmenter_table(segmenters: Mapping[str, Mapping[str, Any]]) -> str:
         for split, sources in record.get("metrics", {}).items():
             for source, row in sources.items():
                 figures = [f"{row['seams']:,}", *(f"{row[key]:.1%}" for key in ("accuracy", "f1", "ece"))]
-                rows.append([f"`{name}`", f"{split.replace('_', ' ')}: {source.replace('_', ' ')}", *figures])
+                rows.append([code(name), plain(f"{split}: {source}".replace("_", " ")), *figures])
     licences = "; ".join(
-        f"{data}: {licence}" for record in segmenters.values() for data, licence in record.get("licences", {}).items()
+        plain(f"{data}: {licence}", MOST_LICENCES)
+        for record in segmenters.values()
+        for data, licence in record.get("licences", {}).items()
     )
     return (
         table(["model", "measured on", "seams", "accuracy", "F1 of a new turn", "calibration error"], rows)
@@ -222,6 +228,6 @@ def stage_table(stages: Sequence[Mapping[str, Any]]) -> str:
     """Return the counts of a run's stages, as its manifest has them, as Markdown."""
     rows = []
     for stage in stages:
-        rejected = ", ".join(f"{reason} {count:,}" for reason, count in sorted(stage["rejected"].items())) or "none"
-        rows.append([stage["stage"], stage["unit"], f"{stage['read']:,}", f"{stage['kept']:,}", rejected])
+        rejected = _listed(sorted(stage["rejected"].items())) or "none"
+        rows.append([plain(stage["stage"]), stage["unit"], f"{stage['read']:,}", f"{stage['kept']:,}", rejected])
     return table(["stage", "counts", "read", "kept", "rejected"], rows)

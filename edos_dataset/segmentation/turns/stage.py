@@ -133,6 +133,7 @@ class SegmentTurns(Stage):
 
     name: ClassVar[str] = "turns"
     unit: ClassVar[Unit] = "sentences"
+    needs, gives, ends = ("sentences",), ("turns",), ("sentences",)
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -157,8 +158,7 @@ class SegmentTurns(Stage):
         language.
         """
         scorer = load_scorer(self.scorer)
-        languages = table["language"].to_pylist()
-        judged = np.array([_judges(scorer, language or self.language) for language in languages], bool)
+        judged = np.array([_judges(scorer, one or self.language) for one in table["language"].to_pylist()], bool)
         if judged.all():
             return scorer.same_turn(table)
         lengths = pc.list_value_length(table["sentences"]).to_numpy()

@@ -56,7 +56,14 @@ def parse_xml(text: str) -> etree._Element:
         return etree.fromstring(text.encode("utf-8", "surrogatepass"), parser)
     except etree.XMLSyntaxError as error:
         truncated = "<document" in text and "</document" not in text
-        raise ReadError("truncated" if truncated else "malformed_xml", str(error.msg)) from error
+        raise ReadError("truncated" if truncated else "malformed_xml", _what(error)) from error
+
+
+def _what(error: etree.XMLSyntaxError) -> str:
+    """Return where and what is wrong, in libxml2's name for it; its message would quote the file."""
+    names = [entry.type_name for entry in error.error_log]  # type: ignore[attr-defined]
+    name = names[-1].removeprefix("ERR_").replace("_", " ").lower() if names else "not XML"
+    return f"line {error.lineno}, column {error.offset}: {name}"
 
 
 def walk(root: etree._Element) -> Sentences:
@@ -72,7 +79,7 @@ def walk(root: etree._Element) -> Sentences:
     for event, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
         if event == "start":
             if node.tag is etree.Entity:
-                raise ReadError("forbidden_xml", f"line {node.sourceline}: reference to the entity {node.name!r}")
+                raise ReadError("forbidden_xml", f"line {node.sourceline}: reference to an entity")
             if node.tag == "s":
                 depth += 1
             elif node.tag == "time":

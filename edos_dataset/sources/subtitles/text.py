@@ -61,8 +61,7 @@ def parse_subtitles(data: bytes, language: str = "en") -> Parsed:
     if not blocks:
         raise ReadError(
             "not_subtitles",
-            f"no block with a time in {text.count(chr(10)) + 1:,} lines ({encoding}); begins with "
-            f"{text.lstrip()[:40]!r}",
+            f"no block with a time in {text.count(chr(10)) + 1:,} lines ({encoding})",
         )
     starts, ends = check_times(np.array([block.start for block in blocks]), np.array([block.end for block in blocks]))
     index = np.repeat(np.arange(len(blocks), dtype=np.int32), [len(block.lines) for block in blocks])
