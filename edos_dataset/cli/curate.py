@@ -36,7 +36,7 @@ def curate(
         str | None, typer.Option(help="What labels turns with their history; likewise.", show_default=OF_RECIPE)
     ] = None,
     labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
-    language: Language = "en",
+    language: Language = None,
     workers: Workers = None,
     engine: Engine = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
@@ -71,7 +71,7 @@ def curate(
         language=language,
         settings=settings or [],
     )
-    inventory = find_films(sources, language)
+    inventory = find_films(sources, curating.language_of(pipeline))
     processes = workers or default_workers()
     if dry_run:
         guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
@@ -85,7 +85,6 @@ def curate(
             workers=processes,
             engine=engine or default_engine(),
             limit=limit,
-            language=language,
             keep_rejects=rejects,
             progress=progress,
         )

@@ -2,7 +2,6 @@
 carries it out.
 """
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
-from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
+from edos_dataset.runs.recipes import Item, assign, dump_recipe, load_recipe, override
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.dialogues import SegmentDialogues
@@ -90,7 +89,7 @@ def pipeline_of(
     model: str | None = None,
     top: int | None = None,
     by: str | None = None,
-    language: str = "en",
+    language: str | None = None,
     settings: Sequence[str] = (),
 ) -> list[Item]:
     """Return the pipeline of a recipe, or the built-in one, with what else is given in place of its parameters.
@@ -102,7 +101,7 @@ def pipeline_of(
         model: "annotate.model".
         top: "select.top".
         by: "select.by".
-        language: "read.language".
+        language: "read.language", which the other stages take from the documents.
         settings: others, as `override` takes them.
 
     Raises:
@@ -110,10 +109,23 @@ def pipeline_of(
     """
     models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
     built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
-    named = {"select.top": top, "select.by": by, "weak_label.model": weak_model, "annotate.model": model}
-    chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
+    named = {
+        "read.language": language,
+        "select.top": top,
+        "select.by": by,
+        "weak_label.model": weak_model,
+        "annotate.model": model,
+    }
     pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
-    return override(pipeline, [f"read.language={language}", *chosen, *settings])
+    for parameter, value in named.items():
+        if value is not None:
+            pipeline = assign(pipeline, parameter, value, f"--set {parameter}={value}")
+    return override(pipeline, settings)
+
+
+def language_of(pipeline: Pipeline) -> str:
+    """Return the code of the language that a pipeline reads, which only its first stage names."""
+    return next((item.language for item in pipeline if isinstance(item, ReadFilms)), ReadFilms.language)
 
 
 def curate(
@@ -124,7 +136,6 @@ def curate(
     workers: int = 1,
     engine: str = "local",
     limit: int | None = None,
-    language: str = "en",
     keep_rejects: bool = False,
     shard_sentences: int = SHARD_SENTENCES,
     progress: Progress = lambda *_: None,
@@ -132,13 +143,12 @@ def curate(
     """Run a pipeline over the files of an inventory and write the published layout.
 
     Args:
-        inventory: what `sources.inventory.find_films` found.
+        inventory: what `sources.inventory.find_films` found for `language_of(pipeline)`.
         out: the folder to write; the run itself lies in `out/.run`. A folder of an earlier run is brought up to date.
         pipeline: stages, corpus steps and outputs.
         workers: processes; neither their number nor the engine changes a byte.
         engine: where they run: "local", "accelerate" or "datasets" (`runs.engines.base`).
         limit: films at most, the first by key.
-        language: code of the dialogues' language, for the card.
         keep_rejects: write everything that is dropped, with its reason, to `out/.run/*/*.rejects.parquet`.
         shard_sentences: sentences a shard.
         progress: called after each shard.
@@ -163,10 +173,10 @@ def curate(
             return None
         recipe, fingerprint = dump_recipe(pipeline), fingerprint_of(pipeline)
         limited = f" --limit {limit}" if limit else ""
-        command = f"edos curate SUBTITLES --recipe {RECIPE} --language {language}{limited} --out edos"
+        command = f"edos curate SUBTITLES --recipe {RECIPE}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         origin = Origin(command, fingerprint, versions(), RECIPE, inputs)
-        configs = write_published(folder, outputs, language, pipeline, run.counts, origin)
+        configs = write_published(folder, outputs, language_of(pipeline), pipeline, run.counts, origin)
         write_text(out / RECIPE, recipe)
         return Manifest(
             recipe=recipe,

@@ -35,7 +35,7 @@ def segment(
     out: Path | None,
     turns: MarkTurns,
     *,
-    language: str = "en",
+    language: str = ReadFilms.language,
     workers: int = 1,
     engine: str = "local",
     shard_sentences: int = SHARD_SENTENCES,
@@ -53,7 +53,7 @@ def segment(
         out: the file, which appears, or is replaced, only when it is whole; until then finished shards lie in
             `OUT.parts`. None is standard output; what was killed then begins anew.
         turns: the stage that scores and decides.
-        language: code of the language wanted, and of the documents that do not name theirs.
+        language: code of the language wanted.
         workers: processes; neither their number, the engine, nor `shard_sentences` changes a byte.
         engine: where they run (`runs.engines.base`).
         shard_sentences: sentences that a worker reads at once.
@@ -77,7 +77,7 @@ def segment(
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
     stages: list[Item] = [
         ReadFilms(language=language),
-        CleanLines(language=language),
+        CleanLines(),
         SplitSentences(),
         turns,
         Output(_MARKED),

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
+from edos_dataset.languages.codes import same_language
 from edos_dataset.schema.tables import FILE, FILMS
 from edos_dataset.sources.formats import formats, formats_by_suffix
 from edos_dataset.sources.names import Named, name_file, split_suffix
-from edos_dataset.text import same_language
 
 
 class SourceError(ValueError):

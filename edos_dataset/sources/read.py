@@ -10,18 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
+from edos_dataset.languages.codes import check_language, code_of_language, same_language
+from edos_dataset.languages.detection import contradict_language
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError
-from edos_dataset.text import code_of_language, same_language
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
 
 OTHER_LANGUAGE = "other_language"
-"""Reason of a file that says of itself that it is in another language than the one wanted."""
+"""Reason of a file in another language than the one wanted, as its path, it itself or its words say."""
 
 LONGEST_LINE = 20_000
 """Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
@@ -29,9 +30,10 @@ LONGEST_LINE = 20_000
 
 @dataclass(frozen=True)
 class ReadFilms(Stage):
-    """Read all files of each film and keep the best one.
+    """Read all files of each film and keep the best one in the language wanted.
 
-    Of the files that can be read the best one is, by the first of these points in which two differ:
+    A file is believed to be in that language unless its path or its header names another one, or its letters or words
+    are of another one (`languages.detection`). Of the files that can be read the best one is, by the first of these points in which two differ:
 
     1. it holds the whole film rather than one of several discs (`<cds>`);
     2. a larger share of its lines is timed, in steps of 5 %: without times no dialogue can be cut;
@@ -45,7 +47,8 @@ class ReadFilms(Stage):
     dialogue in it three times.
 
     Attributes:
-        language: code of the language wanted.
+        language: code of the language wanted (ISO 639: "en", "pt_br"); the stages behind this one take it from here.
+        detect_language: whether letters and words are looked at.
         max_bytes: largest size of an unpacked file; bounds what a file can take of memory, at up to 25 times as much.
     """
 
@@ -53,7 +56,12 @@ class ReadFilms(Stage):
     unit: ClassVar[Unit] = "files"
 
     language: str = "en"
+    detect_language: bool = True
     max_bytes: int = 64 * 2**20
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_language(self.language)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no
@@ -69,11 +77,16 @@ class ReadFilms(Stage):
         return code_of_others()
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count the files read by encoding, and the times that were dropped."""
+        """Count the files read by encoding, the times that were dropped, and the files in other languages by theirs."""
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
         encodings = pc.value_counts(pc.struct_field(kept["reading"], "encoding"))
         counts = {f"encoding: {entry['values']}": int(entry["counts"]) for entry in encodings.to_pylist()}
-        return counts | {"bad times": int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)}
+        counts["bad times"] = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
+        if REASON in table.column_names:
+            foreign = table.filter(pc.equal(table[REASON], OTHER_LANGUAGE))
+            for entry in pc.value_counts(foreign["language"]).to_pylist():
+                counts[f"other language: {entry['values'] or 'not known'}"] = int(entry["counts"])
+        return counts
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Return path, reason and message of each file that could not be read, not of one that is not wanted."""
@@ -88,10 +101,12 @@ class ReadFilms(Stage):
         rows: list[_Document] = []
         best: _Document | None = None
         for file in files:
-            row = _Document(film, file, file["language"] or self.language)
+            language = file["language"] or self.language
+            row = _Document(film, file, language)
             rows.append(row)
             try:
-                row.parsed = self._read_file(file, row.language)
+                row.parsed = self._read_file(file, language)
+                self._check_language(row)
             except ReadError as error:
                 row.reject(error.reason, error.detail)
                 continue
@@ -112,17 +127,28 @@ class ReadFilms(Stage):
             raise ReadError("reader_failed", f"{type(error).__name__}: {error}; please report this file") from error
         if longest > LONGEST_LINE:
             raise ReadError("not_subtitles", f"a line of {longest:,} characters")
-        said = code_of_language(parsed.facts.language)
-        if said and not same_language(said, self.language):
-            raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
         return parsed
+
+    def _check_language(self, row: "_Document") -> None:
+        """Refuse a file in another language than the one wanted, and note that as its language."""
+        assert row.parsed is not None
+        header, path = row.parsed.facts.language, row.file["language"]
+        for claim, said, code in (("its path", path, path), ("it", header, code_of_language(header))):
+            if code and not same_language(code, self.language):
+                row.language = code
+                raise ReadError(OTHER_LANGUAGE, f"{claim} says it is in {said}, wanted is {self.language!r}")
+        other = contradict_language(row.parsed.texts, self.language) if self.detect_language else None
+        if other:
+            row.language = other.language
+            seems = f", it seems to be {other.language!r}" if other.language else ""
+            raise ReadError(OTHER_LANGUAGE, f"{other.why}{seems}, wanted is {self.language!r}")
 
 
 @dataclass(slots=True)
 class _Document:
     film: str
     file: dict[str, Any]
-    language: str
+    language: str | None  # of a file in another language that one, or null if it is not known
     parsed: Parsed | None = None
     reason: str | None = None
     detail: str | None = None
