@@ -57,6 +57,7 @@ def curate(
     from edos_dataset.cli.tables import estimate_lines, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.estimate import estimate
+    from edos_dataset.commands.languages import language_remarks
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.sources.inventory import find_films
@@ -75,7 +76,8 @@ def curate(
     processes = workers or default_workers()
     if dry_run:
         guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
-        emit(vars(guess), as_json, estimate_lines(guess, inventory.skipped))
+        remarks = language_remarks(pipeline, curating.language_of(pipeline))
+        emit(vars(guess), as_json, [*estimate_lines(guess, inventory.skipped), *remarks])
         return
     with progress_bars() as progress:
         manifest = curating.curate(

@@ -12,6 +12,7 @@ import pyarrow as pa
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import CleanTurns
+from edos_dataset.commands.languages import language_remarks
 from edos_dataset.labeling.models.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
@@ -183,6 +184,7 @@ def curate(
             fingerprint=fingerprint,
             input={**inputs, "skipped": [list(entry) for entry in inventory.skipped]},
             stages=[stage_entry(count) for count in run.counts],
+            remarks=language_remarks(pipeline, language_of(pipeline)) or None,
             quarantined=run.notes,
             configs={written.config: summary(written) for written in configs},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},

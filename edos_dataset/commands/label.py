@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.commands.curate import device_of
+from edos_dataset.commands.languages import look_for_foreign
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import summary, write_published
@@ -61,7 +62,8 @@ def label(
 
     Returns:
         `dialogues` and `turns`: how many were labelled; `shards`: in how many shards; `reused`: how many of these an
-        earlier call had made. None in the processes of a launcher but the first.
+        earlier call had made; `other_language` and `languages_checked`: how many don't look like the model's language,
+        of how many (`commands.languages`). None in the processes of a launcher but the first.
 
     Raises:
         ValueError: a line is no dialogue, the folder holds no such config, or the model cannot label turns.
@@ -95,6 +97,7 @@ def label(
         else:
             _write_lines(out, shards)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
+        done |= look_for_foreign(shards, stage)
     if not source.is_dir():
         shutil.rmtree(place)
     return done

@@ -35,6 +35,7 @@ _ISO_639 = """
 """
 _ENTRIES = [entry.split(maxsplit=1) for entry in _ISO_639.split(";")]
 _TWO_LETTERS = {code: codes[:2] for codes, _ in _ENTRIES for code in codes.split(",")}
+_NAMES = {codes[:2]: name for codes, name in _ENTRIES}
 _CODE_OF_NAME = {name.lower(): codes[:2] for codes, name in _ENTRIES}
 
 CAPITALISED_NOUNS: tuple[str, ...] = ("de", "lb")
@@ -59,6 +60,11 @@ def same_language(one: str, other: str) -> bool:
 def code_of_language(name: str | None) -> str | None:
     """Return the code of a language named in English ("German" is "de"), or null for a name not known."""
     return _CODE_OF_NAME.get((name or "").lower())
+
+
+def name_of_language(code: str) -> str:
+    """Return the English name of the language of a code, or the code itself where that is not known."""
+    return _NAMES.get(primary_language(code), code)
 
 
 def check_language(code: str) -> str:

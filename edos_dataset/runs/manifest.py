@@ -41,6 +41,7 @@ class Manifest:
         labels: manifest of the labels that were hydrated.
         input: what was read: numbers of `films` and `files`, and what was `skipped`.
         stages: what each stage did, a `stage_entry` each.
+        remarks: what is to be known of the result, a sentence each.
         quarantined: path, reason and message of each file that could not be read.
         configs: config → its counts.
         missing: of the labels, what was not found.
@@ -58,6 +59,7 @@ class Manifest:
     labels: dict[str, Any] | None = None
     input: dict[str, Any]
     stages: list[dict[str, Any]]
+    remarks: list[str] | None = None
     quarantined: list[Any] = field(default_factory=list)
     configs: dict[str, dict[str, Any]]
     missing: dict[str, Any] | None = None

@@ -33,7 +33,8 @@ class ReadFilms(Stage):
     """Read all files of each film and keep the best one in the language wanted.
 
     A file is believed to be in that language unless its path or its header names another one, or its letters or words
-    are of another one (`languages.detection`). Of the files that can be read the best one is, by the first of these points in which two differ:
+    are of another one (`languages.detection`). Of the files that can be read the best one is, by the first of these
+    points in which two differ:
 
     1. it holds the whole film rather than one of several discs (`<cds>`);
     2. a larger share of its lines is timed, in steps of 5 %: without times no dialogue can be cut;

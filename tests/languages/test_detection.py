@@ -6,39 +6,69 @@ import pytest
 
 from edos_dataset.languages.detection import SAMPLE_LINES, contradict_language, guess_language
 
-ENGLISH = """
+
+def sentences(text: str) -> list[str]:
+    return text.split(". ")
+
+
+ENGLISH = sentences("""
 Where have you been all night? We were worried about you. I could not find my keys, so I walked home through the rain.
 Why did nobody answer when I called? The telephone has been broken since last week, and your father forgot to mend it.
 Come inside, there is soup on the stove and bread on the table. Thank you, mother, but first I want to change my shoes.
-""".split(". ")
-GERMAN = """
+""")
+GERMAN = sentences("""
 Wo bist du die ganze Nacht gewesen? Wir haben uns Sorgen um dich gemacht. Ich konnte meine Schlüssel nicht finden, also
 bin ich durch den Regen nach Hause gelaufen. Warum hat niemand geantwortet, als ich angerufen habe? Das Telefon ist seit
 letzter Woche kaputt, und dein Vater hat vergessen, es zu reparieren. Komm herein, auf dem Herd steht noch Suppe, und
 auf dem Tisch liegt Brot. Danke, Mutter, aber zuerst will ich meine Schuhe wechseln.
-""".split(". ")
-HUNGARIAN = """
+""")
+HUNGARIAN = sentences("""
 Hol voltál egész éjszaka? Nagyon aggódtunk miattad. Nem találtam a kulcsomat, ezért gyalog mentem haza az esőben. Miért
 nem vette fel senki, amikor hívtalak? A telefon múlt hét óta rossz, és apád elfelejtette megjavítani. Gyere be, van még
 leves a tűzhelyen és kenyér az asztalon. Köszönöm, anyám, de előbb szeretnék cipőt váltani, mert teljesen átázott. Akkor
 siess, mert kihűl az étel, és holnap korán kell felkelned, ha el akarod érni a vonatot. Tudom, ne félj, majd felkelek.
-""".split(". ")
-SPANISH = """
+""")
+SPANISH = sentences("""
 Dónde has estado toda la noche? Estábamos muy preocupados por ti. No encontraba mis llaves, así que volví caminando bajo
 la lluvia. Por qué nadie contestó cuando llamé? El teléfono está roto desde la semana pasada, y tu padre olvidó
 arreglarlo. Entra, hay sopa en la cocina y pan sobre la mesa. Gracias, madre, pero primero quiero cambiarme los zapatos.
-""".split(". ")
-RUSSIAN = ["Где ты был всю ночь? Мы очень волновались за тебя.", "Я не мог найти ключи и пошёл домой пешком под дождём."]
-UKRAINIAN = """
+""")
+RUSSIAN = [
+    "Где ты был всю ночь?",
+    "Мы очень волновались за тебя.",
+    "Я не мог найти ключи и пошёл домой пешком под дождём.",
+]
+UKRAINIAN = sentences("""
 Де ти був усю ніч? Ми дуже хвилювалися за тебе. Я не міг знайти ключі, тому пішов додому пішки під дощем. Чому ніхто не
 відповів, коли я дзвонив? Телефон зламаний з минулого тижня, і твій батько забув його полагодити. Заходь, на плиті є
 суп, а на столі хліб. Дякую, мамо, але спочатку я хочу змінити черевики, бо вони зовсім мокрі. Тоді поспішай, бо їжа
 вистигне, а завтра треба рано вставати, якщо хочеш встигнути на потяг. Знаю, не бійся, я прокинуся вчасно.
-""".split(". ")
-CHINESE = ["你昨天晚上去哪里了？我们都很担心你。我找不到钥匙，所以冒着雨走回了家。", "为什么我打电话的时候没有人接？电话从上个星期起就坏了。"]
-JAPANESE = ["昨日の夜はどこにいたの？みんなとても心配していたよ。鍵が見つからなくて、雨の中を歩いて帰ったんだ。", "どうして誰も電話に出なかったの？"]
-KOREAN = ["어젯밤에 어디 있었어? 우리는 모두 너를 걱정했어. 열쇠를 찾을 수 없어서 비를 맞으며 집에 걸어갔어.", "왜 아무도 전화를 안 받았어?"]
-ARABIC = ["أين كنت طوال الليل؟ كنا قلقين عليك جدا. لم أجد مفاتيحي فعدت إلى البيت سيرا تحت المطر.", "لماذا لم يجب أحد عندما اتصلت؟"]
+""")
+CHINESE = [
+    "你昨天晚上去哪里了？",
+    "我们都很担心你。",
+    "我找不到钥匙，所以冒着雨走回了家。",
+    "为什么我打电话的时候没有人接？",
+    "电话从上个星期起就坏了。",
+]
+JAPANESE = [
+    "昨日の夜はどこにいたの？",
+    "みんなとても心配していたよ。",
+    "鍵が見つからなくて、雨の中を歩いて帰ったんだ。",
+    "どうして誰も電話に出なかったの？",
+]
+KOREAN = [
+    "어젯밤에 어디 있었어?",
+    "우리는 모두 너를 걱정했어.",
+    "열쇠를 찾을 수 없어서 비를 맞으며 집에 걸어갔어.",
+    "왜 아무도 전화를 안 받았어?",
+]
+ARABIC = [
+    "أين كنت طوال الليل؟",
+    "كنا قلقين عليك جدا.",
+    "لم أجد مفاتيحي فعدت إلى البيت سيرا تحت المطر.",
+    "لماذا لم يجب أحد عندما اتصلت؟",
+]
 
 
 @pytest.mark.parametrize(

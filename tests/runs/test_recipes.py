@@ -135,7 +135,7 @@ def test_load(tmp_path, text, expected):
         ("stages: [cutt]", "recipe.yaml, stage 1: unknown stage 'cutt'; did you mean 'cut'?"),
         ("stages: [cut, xyzzy]", "stage 2: unknown stage 'xyzzy'; there are cut, plain, cap, output"),
         ("stages: [{cut: {gapp: 1}}]", "stage 1: stage 'cut' has no parameter 'gapp'; did you mean 'gap'?"),
-        ("stages: [{plain: {gap: 1}}]", "stage 'plain' has no parameter 'gap'; there is cut.gap"),
+        ("stages: [{plain: {gap: 1}}]", "stage 'plain' has no parameter 'gap'; there are none"),
         ("stages: [{cut: {gap: wide}}]", "gap must be of type float, got 'wide'"),
         ("stages: [{cut: {gap: null}}]", "gap must be of type float, got None"),
         ("stages: [{cut: {words: 2.5}}]", "words must be of type int, got 2.5"),
