@@ -71,6 +71,8 @@ def test_every_document_has_its_outcome(run):
         else:
             assert entry["document_id"] not in outcome
             assert any(row["document_id"] == entry["document_id"] for row in dialogues)
+    assert manifest["stages"][0]["rejected"]["other_language"] == 2
+    assert {row["language"] for row in dialogues} == {"en"}
     assert len(quarantined) == sum(entry["outcome"] == "quarantined" for entry in TRUTH["documents"])
 
 
