@@ -48,8 +48,8 @@ LEAST_SHARE = 0.06
 LEAD = 1.2
 """How many times as many as of the next language."""
 
-SAMPLE_LINES, LINE_CHARACTERS = 300, 200
-"""Lines of a file that are looked at, spread evenly over it, and characters of each."""
+SAMPLE_LINES, LINE_CHARACTERS = 150, 200
+"""Lines of a file that are looked at, about a thousand words spread evenly over it, and characters of each."""
 
 LEAST_LETTERS = 50
 """Letters without which scripts say nothing."""
