@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
-    results = {
+    results: dict[str, Any] = {
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "real_english_files": real_files(arguments.data),
