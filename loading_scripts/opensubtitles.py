@@ -10,13 +10,12 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.commands.curate import curate, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.commands.curate import curate, pipeline_of
 from edos_dataset.releases.folders import folder_files, folder_tables
 from edos_dataset.releases.raw import data_folder
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.manifest import bad_share
 from edos_dataset.runs.pipeline import Output
-from edos_dataset.runs.recipes import override
 from edos_dataset.schema import CONFIGS, features
 from edos_dataset.sources.inventory import find_films
 
@@ -80,9 +79,8 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         if limit is not None and limit < 1:
             raise ValueError(f"limit is {limit}: give at least 1 film, or None for all")
         source = _subtitles(data_dir)
+        self.pipeline = pipeline_of(labels=config != "os", language=language)
         self.inventory, self.workers = find_films([source], language), workers
-        stages = subtitles_to_dialogues() if config == "os" else subtitles_to_edos()
-        self.pipeline = override(stages, [f"read.language={language}"])
         films = self.inventory.films.slice(0, limit)
         content = [
             [(file["document_id"], file["size"], file["stamp"]) for file in files]
@@ -100,7 +98,7 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         return datasets.DatasetInfo(description=__doc__, features=features(self.config.name))
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        settings = {"workers": self.workers, "limit": self.config.limit, "language": self.config.language}
+        settings = {"workers": self.workers, "limit": self.config.limit}
         manifest = curate(self.inventory, self.run, self.pipeline, **settings)
         assert manifest is not None, "a run without a launcher has one process, which leads"
         if not manifest["configs"][self.config.name]["dialogues"]:

@@ -47,7 +47,7 @@ class Film:
 FAULTS_XML = {(2, 2): "missing", (2, 4): "backward", (3, 2): "absurd", (3, 4): "malformed", (4, 3): "missing"}
 FAULTS_SRT = {(2, 2): "missing", (3, 3): "backward", (4, 2): "absurd"}
 HINTS = Look(sound_hints=True)
-OTHER = "other_file_of_film"
+OTHER, FOREIGN = "other_file_of_film", "other_language"
 
 FILMS = (
     Film(1, "opus"),
@@ -80,11 +80,11 @@ FILMS = (
     Film(24, "vtt", Look(sharing=0.9)),
     Film(25, "raw", Look(names=True, sound_hints=True)),
     Film(26, "ass", encoding="utf-8-sig", newline="\r\n"),
-    Film(27, "srt", markup=Markup(dash="-"), encoding="cp1252", newline="\r\n"),
-    Film(28, "srt", encoding="cp1250"),
+    Film(27, "srt", markup=Markup(dash="-"), encoding="cp1252", newline="\r\n", outcome=FOREIGN),
+    Film(28, "srt", encoding="cp1250", outcome=FOREIGN),
 )
 
-DETAILED = (1, 2, 3, 4, 6, 7, 8, 10, 12, 16, 18, 27, 28)
+DETAILED = (1, 2, 3, 4, 6, 7, 8, 10, 12, 16, 18)
 """Films whose turns stand in the truth file."""
 
 BAD_TURNS = (

@@ -1,4 +1,4 @@
-"""Comparing, tokenising and hashing texts; telling their language."""
+"""Comparing, tokenising and hashing texts."""
 
 import pyarrow as pa
 import pytest
@@ -6,14 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.text import (
-    code_of_language,
     count_tokens,
-    guess_language,
     hash64,
     normalise,
     one_edit,
-    primary_language,
-    same_language,
     tokenize,
 )
 
@@ -28,45 +24,6 @@ def test_words_and_marks_are_tokens() -> None:
 def test_tokens_are_counted_as_they_are_made(texts: list[str]) -> None:
     """One definition of a token, written for two engines."""
     assert count_tokens(pa.array(texts, pa.string())).to_pylist() == [len(tokenize(text)) for text in texts]
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Where have you been? I was so worried that you would not come.", "en"),
-        ("Ich weiss nicht, wo das ist, aber wir sind da.", "de"),
-        ("Nem tudom, hogy mi van, csak egy szot kell mondani.", "hu"),
-        ("Je ne sais pas, mais vous le savez pour une fois.", "fr"),
-        ("Hmm.", None),
-        ("", None),
-    ],
-)
-def test_language_by_its_commonest_words(text: str, language: str | None) -> None:
-    assert guess_language(text) == language
-
-
-def test_languages() -> None:
-    assert code_of_language("German") == "de"
-    assert code_of_language("Klingon") is code_of_language(None) is None
-    assert same_language("pt_br", "pt-PT")
-    assert not same_language("de", "en")
-
-
-@pytest.mark.parametrize(
-    ("code", "language"),
-    [
-        ("en", "en"),
-        ("EN-gb", "en"),
-        ("pt_br", "pt"),
-        ("eng", "en"),
-        ("ger", "de"),
-        ("fil", "fil"),
-        ("", ""),
-        (None, ""),
-    ],
-)
-def test_the_language_of_a_code(code: str | None, language: str) -> None:
-    assert primary_language(code) == language
 
 
 def test_hashes_are_those_of_earlier_versions() -> None:

@@ -11,9 +11,9 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning import captions
 from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.cleaning.rejects import part
+from edos_dataset.languages.codes import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import LINE
-from edos_dataset.text import primary_language
 
 REASONS = ("too_long", "credit", "music", "sound", "empty")
 """Reason codes of the stage."""
@@ -48,11 +48,9 @@ class CleanLines(Stage):
     sung, sounds only, or empty; and those that no screen could show.
 
     Args:
-        language: the language of documents that do not name theirs.
         max_characters: longest line that is looked at, from 1 to 20,000; a broken file may hold megabytes in one.
     """
 
-    language: str = "en"
     max_characters: int = 2000
 
     name: ClassVar[str] = "lines"
@@ -71,7 +69,7 @@ class CleanLines(Stage):
         dash = pc.fill_null(lines.field("dash"), False).to_numpy(zero_copy_only=False).copy()
         speaker = lines.field("speaker").to_pylist()
         codes = np.zeros(len(texts), np.int64)
-        english = [primary_language(language or self.language) == "en" for language in table["language"].to_pylist()]
+        english = [primary_language(language or "en") == "en" for language in table["language"].to_pylist()]
         for row, start, stop in _suspect_blocks(lines, offsets):
             for place, line in enumerate(_clean_block(texts[start:stop], english[row]), start):
                 texts[place] = line.text

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.captions import split_speaker
 from edos_dataset.cleaning.rejects import part
+from edos_dataset.languages.codes import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import TURN
-from edos_dataset.text import normalise, primary_language, tokenize
+from edos_dataset.text import normalise, tokenize
 
 AFTER_REMOVED = "after_removed_turn"
 SINGLE = "single_turn"

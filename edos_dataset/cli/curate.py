@@ -36,7 +36,7 @@ def curate(
         str | None, typer.Option(help="What labels turns with their history; likewise.", show_default=OF_RECIPE)
     ] = None,
     labels: Annotated[bool, typer.Option(help="Label the turns; without, only the config `os` is made.")] = True,
-    language: Language = "en",
+    language: Language = None,
     workers: Workers = None,
     engine: Engine = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
@@ -61,6 +61,7 @@ def curate(
     from edos_dataset.cli.tables import estimate_lines, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.estimate import estimate
+    from edos_dataset.commands.languages import language_remarks
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.sources.inventory import find_films
@@ -75,11 +76,12 @@ def curate(
         language=language,
         settings=settings or [],
     )
-    inventory = find_films(sources, language)
+    inventory = find_films(sources, curating.language_of(pipeline))
     processes = workers or default_workers()
     if dry_run:
         guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
-        emit(vars(guess), as_json, estimate_lines(guess, inventory))
+        remarks = language_remarks(pipeline, curating.language_of(pipeline))
+        emit(vars(guess), as_json, [*estimate_lines(guess, inventory), *remarks])
         return
     with progress_bars() as progress:
         manifest = curating.curate(
@@ -89,7 +91,6 @@ def curate(
             workers=processes,
             engine=engine or default_engine(),
             limit=limit,
-            language=language,
             keep_rejects=rejects,
             force=force,
             progress=progress,

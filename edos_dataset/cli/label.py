@@ -62,6 +62,7 @@ def label(
     Many GPUs or hosts: `accelerate launch -m edos_dataset label`, with the same arguments.
     """
     from edos_dataset.commands.label import label as label_dialogues
+    from edos_dataset.commands.languages import foreign_lines
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.stages import AnnotateDialogues
     from edos_dataset.releases.given.sources import Selection
@@ -83,4 +84,4 @@ def label(
         return
     again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
     counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
-    say([escape(f"{counts} labelled by {stage.labeler.source}{again}")])
+    say([escape(f"{counts} labelled by {stage.labeler.source}{again}"), *map(escape, foreign_lines(done, stage))])

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.languages.codes import check_language
 from edos_dataset.runs.engines.by_name import check_engine, launched
 
 OF_RECIPE = "that of `edos recipe`"
@@ -30,6 +31,14 @@ def _known_engine(name: str | None) -> str | None:
     return name
 
 
+def _known_language(code: str | None) -> str | None:
+    """Return the code of a language; what is none is wrong usage."""
+    try:
+        return None if code is None else check_language(code)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 Sources = Annotated[
     list[Path], typer.Argument(help="Files, folders and zip archives of subtitles.", show_default=False)
 ]
@@ -41,7 +50,14 @@ AnswerColumns = Annotated[
         help="Column of a Mechanical Turk file: `answer=Answer.emotion{n}`; also `typed`, `task`, `dialogue`.",
     ),
 ]
-Language = Annotated[str, typer.Option(help="Language of the subtitles; files of another one are left out.")]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        callback=_known_language,
+        help="Language of the subtitles, a code such as `en` or `pt_br`; files in another one are left out.",
+        show_default="that of the recipe: en",
+    ),
+]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
 Engine = Annotated[
     str | None,

@@ -33,7 +33,7 @@ def segment(
         float | None,
         typer.Option(help="A turn goes on where the score is at least this, 0 to 1.", show_default=OF_RECIPE),
     ] = None,
-    language: Language = "en",
+    language: Language = None,
     workers: Workers = None,
     engine: Engine = None,
     force: Force = False,
@@ -51,11 +51,13 @@ def segment(
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films
+    from edos_dataset.sources.read import ReadFilms
 
     target = None if str(out) == "-" else out
     given = {"scorer": scorer, "threshold": threshold}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    stage = MarkTurns(language=language, **chosen)
+    stage = MarkTurns(**chosen)
+    language = language or ReadFilms.language
     inventory = find_films(sources, language)
     with progress_bars() as progress:
         done = write_turns(

@@ -21,6 +21,7 @@ def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()
     yield stage_table(manifest)
     yield config_table(manifest)
     yield from quarantine_lines(manifest)
+    yield from (f"[yellow]{escape(remark)}[/yellow]" for remark in manifest.get("remarks", []))
     yield from notes
     yield load_line(out, manifest)
 

@@ -2,7 +2,6 @@
 carries it out.
 """
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import CleanTurns
+from edos_dataset.commands.languages import language_remarks
 from edos_dataset.labeling.models.labelers import is_linear
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
@@ -26,7 +26,7 @@ from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
-from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
+from edos_dataset.runs.recipes import Item, assign, dump_recipe, load_recipe, override
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.dialogues import SegmentDialogues
@@ -93,7 +93,7 @@ def pipeline_of(
     model: str | None = None,
     top: int | None = None,
     by: str | None = None,
-    language: str = "en",
+    language: str | None = None,
     settings: Sequence[str] = (),
 ) -> list[Item]:
     """Return the pipeline of a recipe, or the built-in one, with what else is given in place of its parameters.
@@ -105,7 +105,7 @@ def pipeline_of(
         model: "annotate.model".
         top: "select.top".
         by: "select.by".
-        language: "read.language".
+        language: "read.language", which the other stages take from the documents.
         settings: others, as `override` takes them.
 
     Raises:
@@ -114,12 +114,25 @@ def pipeline_of(
     """
     models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
     built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
-    named = {"select.top": top, "select.by": by, "weak_label.model": weak_model, "annotate.model": model}
-    chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
+    named = {
+        "read.language": language,
+        "select.top": top,
+        "select.by": by,
+        "weak_label.model": weak_model,
+        "annotate.model": model,
+    }
     pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
-    changed = override(pipeline, [f"read.language={language}", *chosen, *settings])
-    check_order(changed)
-    return changed
+    for parameter, value in named.items():
+        if value is not None:
+            pipeline = assign(pipeline, parameter, value, f"--set {parameter}={value}")
+    pipeline = override(pipeline, settings)
+    check_order(pipeline)
+    return pipeline
+
+
+def language_of(pipeline: Pipeline) -> str:
+    """Return the code of the language that a pipeline reads, which only its first stage names."""
+    return next((item.language for item in pipeline if isinstance(item, ReadFilms)), ReadFilms.language)
 
 
 def curate(
@@ -130,7 +143,6 @@ def curate(
     workers: int = 1,
     engine: str = "local",
     limit: int | None = None,
-    language: str = "en",
     keep_rejects: bool = False,
     shard_sentences: int = SHARD_SENTENCES,
     force: bool = False,
@@ -139,13 +151,12 @@ def curate(
     """Run a pipeline over the files of an inventory and write the published layout.
 
     Args:
-        inventory: what `sources.inventory.find_films` found.
+        inventory: what `sources.inventory.find_films` found for `language_of(pipeline)`.
         out: the folder to write; the run itself lies in `out/.run`. A folder of an earlier run is brought up to date.
         pipeline: stages, corpus steps and outputs.
         workers: processes; neither their number nor the engine changes a byte.
         engine: where they run: "local", "accelerate" or "datasets" (`runs.engines.base`).
         limit: films at most, the first by key.
-        language: code of the dialogues' language, for the card.
         keep_rejects: write everything that is dropped, with its reason, to `out/.run/*/*.rejects.parquet`.
         shard_sentences: sentences a shard.
         force: replace a finished run by one of another recipe, or of films that are fewer or have changed, and files
@@ -175,16 +186,17 @@ def curate(
             return None
         recipe, fingerprint = dump_recipe(pipeline, published=True), fingerprint_of(pipeline)
         limited = f" --limit {limit}" if limit else ""
-        command = f"edos curate SUBTITLES --recipe {RECIPE} --language {language}{limited} --out edos"
+        command = f"edos curate SUBTITLES --recipe {RECIPE}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         origin = Origin(command, fingerprint, versions(), RECIPE, inputs)
-        configs = prepare_published(folder, outputs, language, pipeline, run.counts, origin)
+        configs = prepare_published(folder, outputs, language_of(pipeline), pipeline, run.counts, origin)
         write_text(folder.prepared / RECIPE, recipe)
         manifest = Manifest(
             recipe=recipe,
             fingerprint=fingerprint,
             input=inventory.facts() | inputs,
             stages=[stage_entry(count) for count in run.counts],
+            remarks=language_remarks(pipeline, language_of(pipeline)) or None,
             quarantined=[*inventory.quarantined, *run.notes],
             configs={written.config: summary(written) for written in configs},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},

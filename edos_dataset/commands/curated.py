@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.commands.curate import curate as run_curate
-from edos_dataset.commands.curate import pipeline_of
+from edos_dataset.commands.curate import language_of, pipeline_of
 from edos_dataset.releases.load import load
 from edos_dataset.sources.inventory import find_films
 
@@ -32,7 +32,7 @@ def curate(
     sources: str | Path | Sequence[str | Path],
     out: str | Path,
     *,
-    language: str = "en",
+    language: str | None = None,
     recipe: str | Path | None = None,
     settings: Sequence[str] = (),
     labels: bool = True,
@@ -43,6 +43,7 @@ def curate(
     limit: int | None = None,
     rejects: bool = False,
     workers: int = 1,
+    force: bool = False,
 ) -> Curated:
     """Make a data set out of subtitles, as `edos curate` does.
 
@@ -53,7 +54,7 @@ def curate(
     Args:
         sources: files, folders and zip archives of subtitles.
         out: folder to write; one of an earlier run is brought up to date.
-        language: of the subtitles; files of another one are left out.
+        language: of the subtitles ("en", "pt_br"), by default that of the recipe; files of another one are left out.
         recipe: YAML list of stages; by default the built-in one.
         settings: changes of its parameters, such as "dialogues.gap=4.0".
         labels: whether turns are labelled; without, only the config "os" is made.
@@ -64,6 +65,7 @@ def curate(
         limit: films at most.
         rejects: keep all that is dropped, with its reason, in the run's folder.
         workers: processes; their number changes no byte.
+        force: replace a finished run by one of another recipe or of other films.
 
     Returns:
         The folder and its manifest; `.load()` gives its `DatasetDict`.
@@ -85,13 +87,13 @@ def curate(
         settings=settings,
     )
     manifest = run_curate(
-        find_films([Path(source) for source in given], language),
+        find_films([Path(source) for source in given], language_of(pipeline)),
         Path(out),
         pipeline,
         workers=workers,
         limit=limit,
-        language=language,
         keep_rejects=rejects,
+        force=force,
     )
     assert manifest is not None, "the local engine leads"
     return Curated(Path(out), manifest)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.commands.curate import device_of
+from edos_dataset.commands.languages import look_for_foreign
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import holds, prepare_published, summary
@@ -64,7 +65,8 @@ def label(
 
     Returns:
         `dialogues` and `turns`: how many were labelled; `shards`: in how many shards; `reused`: how many of these an
-        earlier call had made. None in the processes of a launcher but the first.
+        earlier call had made; `other_language` and `languages_checked`: how many don't look like the model's language,
+        of how many (`commands.languages`). None in the processes of a launcher but the first.
 
     Raises:
         ValueError: the source is not there, something in it is no dialogue, or the model cannot label turns.
@@ -99,6 +101,7 @@ def label(
         else:
             _write_lines(out, shards)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
+        done |= look_for_foreign(shards, stage)
     if config is None:
         folder.discard()
     return done

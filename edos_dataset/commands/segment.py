@@ -36,7 +36,7 @@ def segment(
     out: Path | None,
     turns: MarkTurns,
     *,
-    language: str = "en",
+    language: str = ReadFilms.language,
     force: bool = False,
     workers: int = 1,
     engine: str = "local",
@@ -55,7 +55,7 @@ def segment(
         out: the file, which appears only when it is whole; until then finished shards lie in `OUT.parts`. None is
             standard output; what was killed then begins anew.
         turns: the stage that scores and decides.
-        language: code of the language wanted, and of the documents that do not name theirs.
+        language: code of the language wanted.
         force: replace the file `out` where there is one.
         workers: processes; neither their number, the engine, nor `shard_sentences` changes a byte.
         engine: where they run (`runs.engines.base`).
@@ -80,7 +80,7 @@ def segment(
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
     stages: list[Item] = [
         ReadFilms(language=language),
-        CleanLines(language=language),
+        CleanLines(),
         SplitSentences(),
         turns,
         Output(_MARKED),

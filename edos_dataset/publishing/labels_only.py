@@ -62,8 +62,8 @@ def write_labels_only(
 
     Returns:
         What goes to `labels_only/manifest.json`: `config`, `fingerprint`, `versions`, `files` (name → SHA-256 of the
-            run's file, to compare a rebuilt
-        one), `dialogues` and `turns` by split, `labels` (label id → turns), `label_sources` (model → turns).
+            run's file, to compare a rebuilt one), `dialogues` and `turns` by split, `languages` (code → dialogues),
+            `labels` (label id → turns), `label_sources` (model → turns).
 
     Raises:
         ValueError: `config` is none of TURN_LABEL_CONFIGS, or the run has no such config or damaged files.
@@ -106,6 +106,7 @@ class _Counts:
     def __init__(self) -> None:
         self.dialogues = dict.fromkeys(SPLITS, 0)
         self.turns = dict.fromkeys(SPLITS, 0)
+        self.languages: Counter[str] = Counter()
         self.labels: Counter[int] = Counter()
         self.label_sources: Counter[str] = Counter()
 
@@ -113,6 +114,7 @@ class _Counts:
         turns = pc.list_flatten(table["turns"])
         self.dialogues[split] += table.num_rows
         self.turns[split] += len(turns)
+        self.languages.update(table["language"].drop_null().to_pylist())
         for counter, name in ((self.labels, "label"), (self.label_sources, "label_source")):
             counter.update(
                 {

@@ -46,6 +46,7 @@ class Manifest:
         input: what was read: numbers of `films`, of `files`, and of what was `unopened`, which is none of these; and
             what was `skipped`, as it is not wanted.
         stages: what each stage did, a `stage_entry` each.
+        remarks: what is to be known of the result, a sentence each.
         quarantined: path, reason and message of all that could not be opened or read.
         configs: config → its counts.
         missing: of the labels, what was not found.
@@ -63,6 +64,7 @@ class Manifest:
     labels: dict[str, Any] | None = None
     input: dict[str, Any]
     stages: list[dict[str, Any]]
+    remarks: list[str] | None = None
     quarantined: list[Any] = field(default_factory=list)
     configs: dict[str, dict[str, Any]]
     missing: dict[str, Any] | None = None

@@ -185,7 +185,9 @@ def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a paramete
         return float(value)
     if type(value) is not hint:
         name = "list" if get_origin(hint) is tuple else hint.__name__
-        raise ValueError(f"{key} must be of type {name}, got {shown(value)}")
+        # YAML 1.1 reads `no`, the code of Norwegian, as false.
+        quoted = "; put a text in quotes" if hint is str and value is not None else ""
+        raise ValueError(f"{key} must be of type {name}, got {shown(value)}{quoted}")
     return value
 
 
@@ -199,32 +201,56 @@ def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
     Raises:
         RecipeError: a text of another form, or a stage or parameter that is not there.
     """
-    items = list(pipeline)
-    stages = {item.name: index for index, item in enumerate(items) if not isinstance(item, Output)}
     for setting in settings:
-        target, equals, value = setting.partition("=")
-        stage, dot, parameter = target.partition(".")
-        if not (equals and dot):
+        target, equals, text = setting.partition("=")
+        if not (equals and "." in target):
             raise RecipeError(f"--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got {shown(setting)}")
-        if stage not in stages:
-            raise RecipeError(f"--set {setting}: unknown stage {stage!r}{_nearest(stage, list(stages))}")
-        old = items[stages[stage]]
-        assert not isinstance(old, Output)
-        parameters = {field.name: getattr(old, field.name) for field in fields(old)}
-        if parameter not in parameters:
-            raise RecipeError(
-                f"--set {setting}: stage {stage!r} has no parameter "
-                f"{parameter!r}{_nearest(parameter, list(parameters))}"
-            )
         try:
-            parameters[parameter] = yaml_of(value)
+            value = yaml_of(text)
         except ForeignError as error:
             raise RecipeError(
-                f"--set {setting}: {shown(value)} is not a YAML value ({error}); put a text with special "
-                "signs in quotes"
+                f"--set {setting}: {shown(text)} is not a YAML value ({error}); put a text with special signs in quotes"
             ) from error
-        items[stages[stage]] = build(type(old), parameters, f"--set {setting}")
+        place, parameter = _find(pipeline, target, f"--set {setting}")
+        if get_type_hints(type(pipeline[place]))[parameter] is str and not isinstance(value, str):
+            value = text  # YAML reads `no`, the code of Norwegian, as false
+        pipeline = assign(pipeline, target, value, f"--set {setting}")
+    return list(pipeline)
+
+
+def assign(pipeline: Sequence[Item], target: str, value: Any, where: str) -> list[Item]:  # noqa: ANN401 - as `_typed`
+    """Change one parameter of a pipeline.
+
+    Args:
+        pipeline: the stages.
+        target: "STAGE.PARAMETER".
+        value: what it becomes.
+        where: names the wish in messages: "--set dialogues.gap=4.0".
+
+    Raises:
+        RecipeError: the stage or parameter is not there, or the value is of the wrong type or out of range.
+    """
+    items = list(pipeline)
+    place, parameter = _find(pipeline, target, where)
+    old = items[place]
+    assert not isinstance(old, Output)
+    parameters = {field.name: getattr(old, field.name) for field in fields(old)}
+    items[place] = build(type(old), {**parameters, parameter: value}, where)
     return items
+
+
+def _find(pipeline: Sequence[Item], target: str, where: str) -> tuple[int, str]:
+    """Return the place of the stage and the name of the parameter that "STAGE.PARAMETER" names."""
+    stages = {item.name: index for index, item in enumerate(pipeline) if not isinstance(item, Output)}
+    stage, _, parameter = target.partition(".")
+    if stage not in stages:
+        raise RecipeError(f"{where}: unknown stage {stage!r}{_nearest(stage, list(stages))}")
+    known = {name: [field.name for field in fields(pipeline[place])] for name, place in stages.items()}
+    if parameter not in known[stage]:
+        others = [name for name, parameters in known.items() if parameter in parameters]
+        hint = f"; there is {others[0]}.{parameter}" if others else _nearest(parameter, known[stage])
+        raise RecipeError(f"{where}: stage {stage!r} has no parameter {parameter!r}{hint}")
+    return stages[stage], parameter
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
+from edos_dataset.languages.codes import CAPITALISED_NOUNS, primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import LINE, SENTENCES
 from edos_dataset.sources.formats import formats
-from edos_dataset.text import CAPITALISED_NOUNS, primary_language
 
 _AFTER_MARK = "\"'”’»)]*"
 _BEFORE_WORD = "\"'“„«»‘¿¡([*"

@@ -4,9 +4,9 @@ import codecs
 import math
 import re
 
+from edos_dataset.languages.detection import guess_language
 from edos_dataset.sources.parsed import ReadError
 from edos_dataset.sources.plausibility import score_characters
-from edos_dataset.text import guess_language
 
 CANDIDATES: tuple[str, ...] = (
     "cp1252", "cp1250", "iso8859-2", "cp1251", "cp1254", "cp1253", "cp1257", "cp1255", "cp1256", "koi8-r", "iso8859-15",

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
+from edos_dataset.languages.codes import same_language
 from edos_dataset.schema.tables import FILE, FILMS
 from edos_dataset.sources.formats import formats, formats_by_suffix
 from edos_dataset.sources.names import Named, name_file
 from edos_dataset.sources.paths import spell_out_path
 from edos_dataset.sources.walk import Entry, SourceError, walk
-from edos_dataset.text import same_language
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,18 @@
 import re
 from dataclasses import dataclass
 
+from edos_dataset.languages.codes import primary_language
 from edos_dataset.sources.formats import formats_by_suffix
-from edos_dataset.text import LANGUAGE_CODES, TWO_LETTERS
 
+# Not all codes: "may", "per" and "to" are words of titles.
+_TAGS = frozenset({
+    "ar", "bg", "bn", "cs", "da", "de", "el", "en", "es", "et", "eu", "fa", "fi", "fr", "ga", "gl", "he", "hi", "hr",
+    "hu", "id", "is", "it", "ja", "ko", "lt", "lv", "mk", "ms", "nb", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl",
+    "sq", "sr", "sv", "ta", "te", "th", "tr", "uk", "ur", "vi", "zh", "ara", "bul", "ces", "chi", "cze", "dan", "deu",
+    "dut", "ell", "eng", "fin", "fra", "fre", "ger", "gre", "heb", "hin", "hrv", "hun", "ind", "ita", "jpn", "kor",
+    "nld", "nor", "pol", "por", "ron", "rum", "rus", "slk", "slo", "slv", "spa", "srp", "swe", "tha", "tur", "ukr",
+    "vie", "zho",
+})  # fmt: skip
 # Such a code is also a word of titles ("dr.no.srt"): it is believed only behind a release name, which has a number in
 # it.
 _WORDS = frozenset({"he", "hi", "id", "is", "it", "no", "vi"})
@@ -76,7 +85,8 @@ def _name_opus(match: re.Match[str], language: str | None) -> Named:
     document_id = f"{match['year']}/{match['imdb']}/{match['file']}"
     film = f"imdb/{imdb}" if imdb else document_id
     if language and len(language) == 3:  # or a folder like "xml", "raw" or "sub"
-        language = TWO_LETTERS.get(language)
+        language = primary_language(language)
+        language = language if len(language) == 2 else None
     return Named(document_id, film, "opus", year if 1870 <= year <= 2100 else None, imdb or None, language)
 
 
@@ -88,10 +98,9 @@ def _strip_tags(stem: str) -> tuple[str, str | None]:
         if not dot or not rest.rpartition("/")[2]:
             return stem, language
         base = tag.partition("-")[0]
-        code = TWO_LETTERS.get(base, base)
+        code = primary_language(base)
         if (
-            code in LANGUAGE_CODES
-            and base.islower()
+            base in _TAGS
             and language is None
             and (code not in _WORDS or any(map(str.isdigit, rest.rpartition("/")[2])))
         ):

@@ -12,26 +12,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
+from edos_dataset.languages.codes import check_language, code_of_language, same_language
+from edos_dataset.languages.detection import contradict_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.formats import code_of_others, formats
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError, refuse_longer
 from edos_dataset.sources.time_limit import time_limit
-from edos_dataset.text import code_of_language, same_language
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
 
 OTHER_LANGUAGE = "other_language"
-"""Reason of a file that says of itself that it is in another language than the one wanted."""
+"""Reason of a file in another language than the one wanted, as its path, it itself or its words say."""
 
 
 @dataclass(frozen=True)
 class ReadFilms(Stage):
-    """Read all files of each film and keep the best one.
+    """Read all files of each film and keep the best one in the language wanted.
 
-    Of the files that can be read the best one is, by the first of these points in which two differ:
+    A file is believed to be in that language unless its path or its header names another one, or its letters or words
+    are of another one (`languages.detection`). Of the files that can be read the best one is, by the first of these
+    points in which two differ:
 
     1. it holds the whole film rather than one of several discs (`<cds>`);
     2. a larger share of its lines is timed, in steps of 5 %: without times no dialogue can be cut;
@@ -45,7 +48,8 @@ class ReadFilms(Stage):
     dialogue in it three times.
 
     Attributes:
-        language: code of the language wanted.
+        language: code of the language wanted (ISO 639: "en", "pt_br"); the stages behind this one take it from here.
+        detect_language: whether letters and words are looked at.
         max_bytes: largest size of an unpacked file, 1 byte to 2 GiB; bounds what a file can take of memory: up to 30
             times as much (SubRip, WebVTT and ASS 30, OPUS 25), wherever its lines or tags are few or many.
         max_seconds: time that reading one file may take, above 0 and up to a million seconds by the clock on the wall,
@@ -58,11 +62,13 @@ class ReadFilms(Stage):
     needs, gives, ends = ("files",), ("lines",), ("files",)
 
     language: str = "en"
+    detect_language: bool = True
     max_bytes: int = 16 * 2**20
     max_seconds: float = 60.0
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        check_language(self.language)
         check_ranges(self, max_bytes=(1, 1 << 31), max_seconds=(1e-3, 1e6))
 
     def __call__(self, table: pa.Table) -> pa.Table:
@@ -79,11 +85,16 @@ class ReadFilms(Stage):
         return code_of_others()
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count the files read by encoding, and the times that were dropped."""
+        """Count the files read by encoding, the times that were dropped, and the files in other languages by theirs."""
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
         encodings = pc.value_counts(pc.struct_field(kept["reading"], "encoding"))
         counts = {f"encoding: {entry['values']}": int(entry["counts"]) for entry in encodings.to_pylist()}
-        return counts | {"bad times": int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)}
+        counts["bad times"] = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
+        if REASON in table.column_names:
+            foreign = table.filter(pc.equal(table[REASON], OTHER_LANGUAGE))
+            for entry in pc.value_counts(foreign["language"]).to_pylist():
+                counts[f"other language: {entry['values'] or 'not known'}"] = int(entry["counts"])
+        return counts
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Return path, reason and message of each file that could not be read, not of one that is not wanted."""
@@ -98,11 +109,13 @@ class ReadFilms(Stage):
         rows: list[_Document] = []
         best: _Document | None = None
         for file in files:
-            row = _Document(film, file, file["language"] or self.language)
+            language = file["language"] or self.language
+            row = _Document(film, file, language)
             rows.append(row)
             try:
                 with time_limit(self.max_seconds):
                     self._read_file(row)
+                    self._check_language(row)
             except ReadError as error:
                 row.reject(error.reason, error.detail)
                 continue
@@ -117,16 +130,27 @@ class ReadFilms(Stage):
         place = Path(os.fsdecode(file["location"]))
         data = read_bytes(place, file["member"], self.max_bytes, file["size"])
         try:
-            parsed = row.parsed = formats()[file["kind"]].reader(data, row.language)
+            parsed = row.parsed = formats()[file["kind"]].reader(data, file["language"] or self.language)
             refuse_longer(parsed.texts)
             _to_table([row])  # what a reader may give that no table can hold, such as half a character
         except (ReadError, MemoryError):  # what the machine lacks says nothing of the file
             raise
         except Exception as error:  # a reader's mistake costs a file, not the run
             raise ReadError("reader_failed", f"{_where(error)}; please report this file") from error
-        said = code_of_language(parsed.facts.language)
-        if said and not same_language(said, self.language):
-            raise ReadError(OTHER_LANGUAGE, f"says it is in {parsed.facts.language}, wanted is {self.language!r}")
+
+    def _check_language(self, row: "_Document") -> None:
+        """Refuse a file in another language than the one wanted, and note that as its language."""
+        assert row.parsed is not None
+        header, path = row.parsed.facts.language, row.file["language"]
+        for claim, said, code in (("its path", path, path), ("it", header, code_of_language(header))):
+            if code and not same_language(code, self.language):
+                row.language = code
+                raise ReadError(OTHER_LANGUAGE, f"{claim} says it is in {said}, wanted is {self.language!r}")
+        other = contradict_language(row.parsed.texts, self.language) if self.detect_language else None
+        if other:
+            row.language = other.language
+            seems = f", it seems to be {other.language!r}" if other.language else ""
+            raise ReadError(OTHER_LANGUAGE, f"{other.why}{seems}, wanted is {self.language!r}")
 
 
 def _where(error: Exception) -> str:
@@ -139,7 +163,7 @@ def _where(error: Exception) -> str:
 class _Document:
     film: str
     file: dict[str, Any]
-    language: str
+    language: str | None  # of a file in another language that one, or null if it is not known
     parsed: Parsed | None = None
     reason: str | None = None
     detail: str | None = None

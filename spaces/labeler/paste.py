@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from edos_dataset.cleaning.captions import name_speaker, split_dash, split_speaker
-from edos_dataset.text import guess_language
+from edos_dataset.languages.detection import guess_language
 
 MAX_TURNS = 50
 MAX_CHARACTERS = 1_000

@@ -64,13 +64,15 @@ def test_every_document_has_its_outcome(run):
     for entry in TRUTH["documents"]:
         if entry["outcome"] == "quarantined":
             assert entry["document"] in quarantined
-        elif entry["outcome"] == "other_file_of_film":
-            assert outcome[entry["document_id"]] == "other_file_of_film"
+        elif entry["outcome"] in ("other_file_of_film", "other_language"):
+            assert outcome[entry["document_id"]] == entry["outcome"]
         elif entry["outcome"] == "documentary":
             assert entry["document_id"] in documentary
         else:
             assert entry["document_id"] not in outcome
             assert any(row["document_id"] == entry["document_id"] for row in dialogues)
+    assert manifest["stages"][0]["rejected"]["other_language"] == 2
+    assert {row["language"] for row in dialogues} == {"en"}
     assert len(quarantined) == sum(entry["outcome"] == "quarantined" for entry in TRUTH["documents"])
 
 

@@ -211,7 +211,7 @@ def test_set(settings, index, expected):
         ("cutt.gap=4", "--set cutt.gap=4: unknown stage 'cutt'; did you mean 'cut'?"),
         ("output.config=edos", "unknown stage 'output'"),
         ("cut.gapp=4", "stage 'cut' has no parameter 'gapp'; did you mean 'gap'?"),
-        ("plain.gap=4", "stage 'plain' has no parameter 'gap'; there are none"),
+        ("plain.gap=4", "stage 'plain' has no parameter 'gap'; there is cut.gap"),
         ("cut.words=few", "words must be of type int, got 'few'"),
         ("cut.gap=-1", "gap is -1.0, give 0 or more"),
         ("cut.markers=[", "--set cut.markers=[: '[' is not a YAML value"),

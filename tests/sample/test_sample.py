@@ -35,7 +35,7 @@ REASONS = {
     "single_turn",
 }
 SUBTITLES = [row for row in render.FILMS if row.form in ("srt", "vtt", "ass")]
-OUTCOMES = {"kept", "other_file_of_film", "documentary", "quarantined"}
+OUTCOMES = {"kept", "other_file_of_film", "other_language", "documentary", "quarantined"}
 
 
 @pytest.fixture(scope="module")

@@ -51,6 +51,9 @@ SHIPPED = {
 }
 """Name → model."""
 
+SHIPPED_LANGUAGES = ("en",)
+"""Codes of the languages that these models know."""
+
 
 def shipped_names(kind: Kind) -> list[str]:
     """Return the names of the models of a kind."""

@@ -35,6 +35,7 @@ def front_matter(
     *,
     rows: int | None = None,
     annotators: str = "machine-generated",
+    languages: Sequence[str] = ("en",),
 ) -> str:
     """Return the YAML that heads the README of such a folder, between its lines of dashes.
 
@@ -47,9 +48,10 @@ def front_matter(
         licence: what the Hub shows, as none of its own fits.
         rows: in all splits, where known.
         annotators: who gave the labels, in the Hub's words.
+        languages: codes of the dialogues' languages.
     """
     metadata: dict[str, Any] = {
-        "language": ["en"],
+        "language": list(languages),
         "license": "other",
         "license_name": licence,
         "pretty_name": name,

@@ -50,6 +50,7 @@ def labels_only_card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[s
             splits,
             licence="labels-without-text",
             rows=dialogues,
+            languages=sorted(manifest["languages"]),
         ),
         "# EDOS: the labels of dialogues from subtitles, without their text",
         "## Know its flaws first\n\n" + _FLAWS,

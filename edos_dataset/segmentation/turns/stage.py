@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import flags, unnest
+from edos_dataset.languages.codes import same_language
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import TURN, TURNS
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from edos_dataset.text import same_language
 
 
 class TurnScorer(Protocol):
@@ -121,13 +121,11 @@ class SegmentTurns(Stage):
     Args:
         scorer: name of a scorer in SCORERS, or a folder with the weights of one; documents in a language that it can't
             judge are scored by the rules.
-        language: the language of documents that do not name theirs.
         threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
         max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
     """
 
     scorer: str = "blend"
-    language: str = "en"
     threshold: float = 0.5
     max_pause: float = 5.0
 
@@ -158,7 +156,7 @@ class SegmentTurns(Stage):
         language.
         """
         scorer = load_scorer(self.scorer)
-        judged = np.array([_judges(scorer, one or self.language) for one in table["language"].to_pylist()], bool)
+        judged = np.array([_judges(scorer, one or "en") for one in table["language"].to_pylist()], bool)
         if judged.all():
             return scorer.same_turn(table)
         lengths = pc.list_value_length(table["sentences"]).to_numpy()

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import simplemma
 
 from edos_dataset.arrays import Hashes, Ints
-from edos_dataset.text import CAPITALISED_NOUNS, hash64, primary_language
+from edos_dataset.languages.codes import CAPITALISED_NOUNS, primary_language
+from edos_dataset.text import hash64
 
 _TOKEN = re.compile(
     r"(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<trail>\.\.+|…|--+|[—–])|(?P<mark>[.!?,;:])|\S"

@@ -1,0 +1,1 @@
+"""Which languages there are, and which one a text is in."""

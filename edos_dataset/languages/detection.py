@@ -1,0 +1,201 @@
+"""Whether a text is in the language that it is said to be in, by its letters and then by its words."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import simplemma
+from simplemma.token_sampler import MostCommonTokenSampler
+
+from edos_dataset.languages.codes import primary_language
+
+_ASCII_WORD = re.compile(r"[a-z]+")
+# Of every word only what ASCII can show, as the text may not be decoded yet; words common to several languages count
+# for each.
+_COMMONEST_WORDS = {
+    "cs": "ale co jak je jsem jsi kde na nic proto se tak to",
+    "da": "det der du er har hvad ikke jeg kan mig og vil",
+    "de": "aber das der die ein ich ist mit nicht sie und was wir",
+    "en": "and are have it know that the this to was what with you",
+    "es": "como con el en es los no para pero por que una",
+    "et": "aga ei ja kui ma mida mis oli on see ta",
+    "fi": "ei en ja kun minun mutta niin olen oli on se",
+    "fr": "c dans des elle est il je les mais pas pour que une vous",
+    "hr": "ali bio da ima je kako nije nisam sam se to",
+    "hu": "a az csak de egy ez hogy igen is kell majd meg mert nem vagy van",
+    "it": "che come cosa della di ho il mi non per sono una",
+    "nl": "dat een het hij ik is maar niet van wat zijn",
+    "no": "det du er hva har ikke jeg kan meg og som vil",
+    "pl": "ale co do jak jest mam mnie nie si tak to",
+    "pt": "com ela ele eu isso mas meu muito o para que uma",
+    "ro": "asta ce cu dar este mai nu pe sunt un",
+    "sk": "ako ale je na nie sa si som tak to",
+    "sl": "ali bi da in je kaj ni sem se to",
+    "sv": "att det du har inte jag kan och som vad vi",
+    "tr": "ama ben bir bu de evet ne sen var",
+}
+_LANGUAGES_OF: dict[str, list[str]] = {}
+for _language, _words in _COMMONEST_WORDS.items():
+    for _word in _words.split():
+        _LANGUAGES_OF.setdefault(_word, []).append(_language)
+
+LEAST_SHARE = 0.06
+"""Share of the words that must be among the commonest of a language."""
+
+LEAD = 1.2
+"""How many times as many as of the next language."""
+
+SAMPLE_LINES, LINE_CHARACTERS = 150, 200
+"""Lines of a file that are looked at, about a thousand words spread evenly over it, and characters of each."""
+
+LEAST_LETTERS = 50
+"""Letters without which scripts say nothing."""
+
+FOREIGN_LETTERS = 0.2
+"""Share of letters in a script that the language does not use, above which a text is in another one."""
+
+LEAST_WORDS = 40
+"""Different words, of three letters and more, without which the dictionary says nothing."""
+
+LEAST_KNOWN = 0.6
+"""Share of the commonest words of a text that a dictionary of its language knows. Of subtitles it knows more than 0.85,
+of those of the nearest language tried (Portuguese by Spanish) less than 0.6.
+"""
+
+_MARKUP = re.compile(r"<[^<>]{0,100}>|\{[^{}]{0,100}\}")
+_WORDS = MostCommonTokenSampler()
+_DICTIONARIES = {
+    "no": ("nb", "nn"), "nb": ("nb", "nn"), "nn": ("nb", "nn"),
+    "bs": ("hbs",), "hr": ("hbs",), "sh": ("hbs",), "sr": ("hbs",),
+}  # fmt: skip
+"""Languages whose dictionary has another name in simplemma, or that have two."""
+
+_SCRIPTS = {
+    "Arabic": "ar fa ks ku pa ps sd ug ur", "Armenian": "hy", "Bengali": "as bn", "Canadian": "cr iu oj",
+    "Cyrillic": "ab av az ba be bg bs ce cu cv kk kv ky mk mn os ru sh sr tg tk tt uk uz",
+    "Devanagari": "hi ks mr ne pi sa sd", "Ethiopic": "am ti", "Georgian": "ka", "Greek": "el", "Gujarati": "gu",
+    "Gurmukhi": "pa", "Han": "ja zh", "Hangul": "ko", "Hebrew": "he yi", "Hiragana": "ja", "Kannada": "kn",
+    "Katakana": "ja", "Khmer": "km", "Lao": "lo", "Malayalam": "ml", "Mongolian": "mn", "Myanmar": "my",
+    "Oriya": "or", "Sinhala": "si", "Tamil": "ta", "Telugu": "te", "Thaana": "dv", "Thai": "th", "Tibetan": "bo dz",
+    "Yi": "ii", "Latin": "az bs cr iu kk ku oj sh sr tk tt ug uz",
+}  # fmt: skip
+"""Script → the languages that it writes; Latin also writes all that stand nowhere here."""
+
+_SCRIPTS_OF: dict[str, frozenset[str]] = {
+    language: frozenset(script for script, languages in _SCRIPTS.items() if language in languages.split())
+    for language in " ".join(_SCRIPTS.values()).split()
+}
+
+
+@dataclass(frozen=True)
+class OtherLanguage:
+    """What speaks against the language that a text is said to be in.
+
+    Attributes:
+        why: in words, to follow the name of the text: "12 % of its words are known in 'en'".
+        language: code of the language that it seems to be in, or null.
+    """
+
+    why: str
+    language: str | None
+
+
+def guess_language(text: str) -> str | None:
+    """Return the code of the language, or null if its commonest words are too few or those of another are as many; only
+    Latin script is known.
+
+    Args:
+        text: some thousand characters; anything but ASCII letters parts words.
+    """
+    words = _ASCII_WORD.findall(text.lower())
+    counts = Counter(language for word in words for language in _LANGUAGES_OF.get(word, ()))
+    ranked = [*counts.most_common(2), ("", 0), ("", 0)]
+    (best, most), (_, next_most) = ranked[:2]
+    return best if most >= max(LEAST_SHARE * len(words), 3) and most >= LEAD * next_most else None
+
+
+def contradict_language(texts: Sequence[str], code: str, least_words: int = LEAST_WORDS) -> OtherLanguage | None:
+    """Return what speaks against a text being in a language, or null: little text, and what can't be judged, is
+    believed to be what it is said to be.
+
+    Scripts decide first: Chinese, Japanese and most other languages beyond Latin letters have no dictionary here. Then
+    the share of the commonest words that simplemma's dictionary of the language knows; where it has none, only the
+    commonest words of another language speak against it. About a millisecond a file.
+
+    Args:
+        texts: the lines of a file, or the turns of a dialogue; markup does not count.
+        code: the language, with a region or without.
+        least_words: different words without which the dictionary is not asked.
+    """
+    language = primary_language(code)
+    step = -(-len(texts) // SAMPLE_LINES) or 1
+    sample = _MARKUP.sub(" ", "\n".join(text[:LINE_CHARACTERS] for text in texts[::step]))
+    return _by_script(sample, language) or _by_words(sample, language, least_words)
+
+
+def _by_script(sample: str, language: str) -> OtherLanguage | None:
+    expected = _SCRIPTS_OF.get(language, frozenset({"Latin"}))
+    if sample.isascii() and "Latin" in expected:
+        return None
+    letters: Counter[str] = Counter()
+    for character, count in Counter(sample).items():
+        if script := _script(character):
+            letters[script] += count
+    foreign = Counter({script: count for script, count in letters.items() if script not in expected})
+    total = letters.total()
+    if total < LEAST_LETTERS:
+        return None
+    if foreign.total() > FOREIGN_LETTERS * total:
+        (script, _), *_ = foreign.most_common(1)
+        writes = _SCRIPTS[script].split()
+        found = writes[0] if len(writes) == 1 else guess_language(sample) if script == "Latin" else None
+        return OtherLanguage(f"{foreign.total() / total:.0%} of its letters are foreign to it, {script} most", found)
+    if language == "ja" and not letters["Hiragana"]:
+        return OtherLanguage("it has no hiragana", "zh")
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _script(character: str) -> str | None:
+    """Return the script of a letter, or null for other characters and letters of no script in the list."""
+    first = unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
+    script = "Han" if first == "CJK" else first.capitalize()
+    return script if script in _SCRIPTS else None
+
+
+def _by_words(sample: str, language: str, least_words: int) -> OtherLanguage | None:
+    words = _WORDS.sample_text(sample)
+    if len(words) < least_words:
+        return None
+    known = _share_known(words, language)
+    if known is not None and known >= LEAST_KNOWN:
+        return None
+    guess = guess_language(sample)
+    if guess is not None and _dictionaries(guess) == _dictionaries(language):
+        return None
+    if known is not None:
+        return OtherLanguage(f"{known:.0%} of its commonest words are known in {language!r}", guess)
+    if guess is None or (_share_known(words, guess) or 0) < LEAST_KNOWN:
+        return None
+    return OtherLanguage(f"its words are those of {guess!r}", guess)
+
+
+def _dictionaries(language: str) -> tuple[str, ...]:
+    return _DICTIONARIES.get(language, (language,))
+
+
+def _share_known(words: Sequence[str], language: str) -> float | None:
+    """Return the share of the words that are known in the language, 0 to 1, or null where there is no dictionary."""
+    dictionaries = _dictionaries(language)
+    try:
+        return sum(_known(word, dictionaries) for word in words) / len(words)
+    except ValueError:  # no dictionary
+        return None
+
+
+@lru_cache(maxsize=2**16)  # the words are those that come most often, so four times as fast
+def _known(word: str, dictionaries: tuple[str, ...]) -> bool:
+    return simplemma.in_target_language(word, dictionaries) > 0
