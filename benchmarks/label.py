@@ -108,7 +108,7 @@ def race_dialogues(
             ]
 
         def theirs(**settings: int) -> None:
-            answers["theirs"] = [result[0]["label"] for result in pipe(seen, **settings)]
+            answers["theirs"] = [result["label"] for result in pipe(seen, **settings)]
 
         runners: dict[str, Callable[[], None]] = {
             "pipeline": theirs,

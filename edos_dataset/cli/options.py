@@ -52,6 +52,14 @@ Engine = Annotated[
         show_default="local, or accelerate where it launched this",
     ),
 ]
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run the code that came with a model, where it names some: read it before. Models trained with this "
+        "package need none.",
+    ),
+]
 MaxBad = Annotated[float, typer.Option(min=0, max=1, help="Share of unreadable files above which the exit code is 3.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -5,6 +5,7 @@ carries it out.
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
-from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
+from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, check_pipeline, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, override
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import write_text
@@ -92,6 +93,7 @@ def pipeline_of(
     by: str | None = None,
     language: str = "en",
     settings: Sequence[str] = (),
+    trust_remote_code: bool = False,
 ) -> list[Item]:
     """Return the pipeline of a recipe, or the built-in one, with what else is given in place of its parameters.
 
@@ -104,6 +106,7 @@ def pipeline_of(
         by: "select.by".
         language: "read.language".
         settings: others, as `override` takes them.
+        trust_remote_code: run the code that came with the models; no recipe can say so.
 
     Raises:
         RecipeError: the recipe, or a parameter, is wrong.
@@ -113,7 +116,11 @@ def pipeline_of(
     named = {"select.top": top, "select.by": by, "weak_label.model": weak_model, "annotate.model": model}
     chosen = [f"{parameter}={json.dumps(value)}" for parameter, value in named.items() if value is not None]
     pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
-    return override(pipeline, [f"read.language={language}", *chosen, *settings])
+    changed = override(pipeline, [f"read.language={language}", *chosen, *settings])
+    return [
+        replace(item, trust_remote_code=trust_remote_code) if isinstance(item, EncodeTurns | LabelTurns) else item
+        for item in changed
+    ]
 
 
 def curate(
@@ -148,10 +155,12 @@ def curate(
 
     Raises:
         FolderError: the folder holds something else, or another run is at work in it.
+        ValueError: a model or device that a stage names is of no use; nothing has been read then.
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
+    check_pipeline(pipeline)
     films = inventory.films.slice(0, limit)
     with (
         engine_of(engine, workers, device_of(pipeline)) as crew,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, g
 
 import yaml
 
-from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage
+from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, parameters_of
 from edos_dataset.schema import CONFIGS
 
 Item = Stage | CorpusStep | Output
@@ -30,7 +30,8 @@ def dump_recipe(pipeline: Pipeline) -> str:
 def _as_yaml(item: Item) -> str | dict[str, Any]:
     if isinstance(item, Output):
         return {"output": item.config}
-    parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(item).items()}
+    given = asdict(item)
+    parameters = {key: list(given[key]) if isinstance(given[key], tuple) else given[key] for key in parameters_of(item)}
     kind = type(item)
     ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     name = item.name if ours else f"{kind.__module__}:{kind.__qualname__}"
@@ -131,7 +132,7 @@ def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
         RecipeError: an unknown name (the message gives the nearest known one), or a value of the wrong type or out of
             range.
     """
-    names = [field.name for field in fields(kind)]
+    names = parameters_of(kind)
     if not isinstance(parameters, Mapping):
         raise RecipeError(f"{where}: the parameters of {kind.name!r} must be `name: value` pairs, got {parameters!r}")
     for key in parameters:
@@ -184,7 +185,7 @@ def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
             raise RecipeError(f"--set {setting}: unknown stage {stage!r}{_nearest(stage, list(stages))}")
         old = items[stages[stage]]
         assert not isinstance(old, Output)
-        parameters = {field.name: getattr(old, field.name) for field in fields(old)}
+        parameters = {name: getattr(old, name) for name in parameters_of(old)}
         if parameter not in parameters:
             raise RecipeError(
                 f"--set {setting}: stage {stage!r} has no parameter "
