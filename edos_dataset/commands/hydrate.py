@@ -29,11 +29,12 @@ from edos_dataset.publishing.published import summary, write_published
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
-from edos_dataset.runs.pipeline import Output, count_units
+from edos_dataset.runs.pipeline import Output, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import digest, read_shard, replacing
 from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
+from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 from edos_dataset.text import hash64
@@ -87,6 +88,7 @@ def hydrate(
     facts = read_facts(labels)
     published, recipe = PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages = text_stages(recipe)
+    _check_scorers(stages, labels)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
@@ -100,7 +102,7 @@ def hydrate(
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         command, fingerprint = "edos hydrate LABELS SUBTITLES --out edos", str(facts.get("fingerprint"))
         origin = Origin(command, fingerprint, versions(), inputs=inputs)
-        makers = [*stages, *labelling(recipe)]
+        makers = [*stages, *labelling(recipe, shipped_only=True)]
         configs = write_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
         differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
@@ -120,6 +122,18 @@ def hydrate(
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
         ).write(out)
+
+
+def _check_scorers(stages: Sequence[Stage], labels: Path) -> None:
+    """Refuse a recipe that came with labels of others and names a model that is not one of this package: none is read,
+    nor fetched.
+    """
+    for stage in stages:
+        if isinstance(stage, SegmentTurns) and stage.scorer not in SCORERS:
+            raise ValueError(
+                f"{labels / RECIPE} finds turns by weights in {stage.scorer!r}, which is a folder of its maker's: "
+                f"models that others name are not read; only labels made by {', '.join(SCORERS)} can be hydrated"
+            )
 
 
 def read_facts(labels: Path) -> dict[str, Any]:

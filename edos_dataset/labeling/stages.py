@@ -97,7 +97,12 @@ class LabelTurns(Stage):
 
     def check(self) -> None:
         """Check the model, its labels and the device."""
-        check_labeler(self.labeler)
+        try:
+            check_labeler(self.labeler)
+        except ValueError as error:
+            if self.model in str(error):
+                raise
+            raise ValueError(f"model {self.model!r}: {error}") from error
 
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""

@@ -67,7 +67,7 @@ class LinearLabeler:
         if len(self.head.weight) != wanted:
             raise ValueError(
                 f"the linear head {self.source} takes {len(self.head.weight):,} features, but {self.encoder.name} "
-                f"gives {wanted:,}: it was fitted to another encoder, and cannot be used"
+                f"gives {wanted:,}: it is another encoder's, or damaged: copy, fetch or make the model again"
             )
 
     def on_embeddings(self, embeddings: Floats, offsets: npt.NDArray[np.integer]) -> Floats:
