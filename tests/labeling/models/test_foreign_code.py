@@ -78,8 +78,7 @@ def test_code_of_a_model_is_not_run_unasked(tmp_path, yes, where, prefix):
         assert str(tmp_path / "model") in refused
 
 
-def test_code_of_a_model_is_run_when_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+def test_code_of_a_model_is_run_when_asked_for(tmp_path):
     save_plain_classifier(tmp_path / "model")
     ran = spoil(tmp_path / "model", "config")
     labeler = load_labeler(str(tmp_path / "model"), trust_remote_code=True)
