@@ -90,7 +90,7 @@ def main() -> None:
     if not texts:
         parser.error(f"{arguments.source} has no turns: expected a text file, or Parquet files with a column 'turns'")
     distinct = list(dict.fromkeys(texts))
-    model, encoder = SentenceTransformer(str(get_model_path()), device="cpu"), Encoder()
+    model, encoder = SentenceTransformer(str(get_model_path()), device="cpu", trust_remote_code=False), Encoder()
 
     def baseline(batch: list[str]) -> Floats:
         return np.asarray(model.encode(batch, show_progress_bar=False))

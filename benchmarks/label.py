@@ -108,7 +108,7 @@ def race_dialogues(
             ]
 
         def theirs(**settings: int) -> None:
-            answers["theirs"] = [result[0]["label"] for result in pipe(seen, **settings)]
+            answers["theirs"] = [result["label"] for result in pipe(seen, **settings)]
 
         runners: dict[str, Callable[[], None]] = {
             "pipeline": theirs,
@@ -130,7 +130,7 @@ def race_dialogues(
 
 def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, repeats: int) -> dict[str, Any]:
     """Compare the weak labeler with `SentenceTransformer.encode` at its defaults."""
-    encoder = SentenceTransformer(str(get_model_path()), device=device)
+    encoder = SentenceTransformer(str(get_model_path()), device=device, trust_remote_code=False)
     encoder.encode(texts[:64], show_progress_bar=False)
     runners: dict[str, Callable[[], object]] = {
         "sentence_transformers": lambda: encoder.encode(texts, show_progress_bar=False),

@@ -31,7 +31,7 @@ from edos_dataset.arrays import unnest
 from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films, subtitles_to_dialogues
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.pipeline import Stage, count_units
-from edos_dataset.runs.recipes import override
+from edos_dataset.runs.settings import override
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films

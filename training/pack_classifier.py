@@ -45,7 +45,7 @@ def main() -> None:
     tokenizer, data = build_tokenizer(recipe), load_data(recipe, Path(arguments.data_dir), arguments.cache)
     pack(arguments.model, arguments.out)
     models = (
-        AutoModelForSequenceClassification.from_pretrained(folder)
+        AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=False)
         for folder in (arguments.model, unpack(arguments.out.name))
     )
     before, after = (

@@ -26,7 +26,8 @@ from edos_dataset.augmentation.rows import extended_rows
 from edos_dataset.augmentation.self_labeling import SelfLabel, SelfLabelingRules, choose, gains
 from edos_dataset.augmentation.spreading import SpreadLabel, agreement_of_seeds, spread
 from edos_dataset.augmentation.steps import PAPERS, PAPERS_COUNTS, SpreadStep, Step
-from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler
+from edos_dataset.labeling.models.labelers import Labeler
+from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.metrics.classification import cross_entropy
 from edos_dataset.runs.fingerprints import code_hash, hash_json

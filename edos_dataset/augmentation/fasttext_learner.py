@@ -18,6 +18,7 @@ import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.labelled import Labelled
+from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.calibration import fit_temperature
@@ -126,6 +127,7 @@ class FastTextLabeler:
 
     def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
         """Return the probabilities of every turn; see `Labeler`."""
+        dialogues = dialogues_given(dialogues)
         texts = [tokens_of(_seen(turns[: last + 1], self.turns)) for turns in dialogues for last in range(len(turns))]
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         return probabilities_of(_logits(self.model(list(rows))) / np.float32(self.temperature))[

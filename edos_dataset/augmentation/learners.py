@@ -20,7 +20,8 @@ from edos_dataset.augmentation.labelled import Labelled
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.head_fitting import calibrate, fit_dialogue
 from edos_dataset.labeling.models.heads import DECAY, LinearHead, dialogue_features
-from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler
+from edos_dataset.labeling.models.labelers import Labeler
+from edos_dataset.labeling.models.linear import LinearLabeler
 
 LEARNERS = ("linear", "fasttext")
 """Names that `learner_of` knows."""
@@ -165,16 +166,28 @@ def learner_of(name: str, folder: Path, device: str = "cpu") -> Learner:
     Raises:
         ValueError: the name is none of these, or the quotation marks of the command line do not match.
     """
+    check_learner(name)
     if name == "linear":
         return LinearLearner(VectorStore(folder / "embeddings", Encoder(device=device)))
     if name == "fasttext":
         return FastTextLearner()
+    return CommandLearner(tuple(shlex.split(name)), folder / "commands")
+
+
+def check_learner(name: str) -> None:
+    """Check the name of a learner, before anything is read.
+
+    Raises:
+        ValueError: there is none, or the quotation marks of the command line do not match.
+    """
+    if name in LEARNERS:
+        return
     if not name.strip() or " " not in name.strip():
         raise ValueError(
             f"no learner {name!r}: expected {', '.join(LEARNERS)}, or a command line that takes --labelled FOLDER "
             "--out MODEL, such as 'python train.py'"
         )
     try:
-        return CommandLearner(tuple(shlex.split(name)), folder / "commands")
+        shlex.split(name)
     except ValueError as error:
         raise ValueError(f"the command line {name!r} cannot be read: {error}") from error

@@ -7,7 +7,18 @@ import typer
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import MODELS, OF_RECIPE, AsJson, Engine, Force, Language, MaxBad, Sources, Workers
+from edos_dataset.cli.options import (
+    MODELS,
+    OF_RECIPE,
+    AsJson,
+    Engine,
+    Force,
+    Language,
+    MaxBad,
+    Sources,
+    TrustRemoteCode,
+    Workers,
+)
 
 
 @explained()
@@ -48,6 +59,7 @@ def curate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the files and estimate time and disk; write nothing.")
     ] = False,
+    trust_remote_code: TrustRemoteCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a dataset out of subtitles.
@@ -64,6 +76,7 @@ def curate(
     from edos_dataset.commands.languages import language_remarks
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
+    from edos_dataset.runs.pipeline import check_pipeline
     from edos_dataset.sources.inventory import find_films
 
     pipeline = curating.pipeline_of(
@@ -75,7 +88,9 @@ def curate(
         by=by,
         language=language,
         settings=settings or [],
+        trust_remote_code=trust_remote_code,
     )
+    check_pipeline(pipeline)  # before the files are listed, which can take long
     inventory = find_films(sources, curating.language_of(pipeline))
     processes = workers or default_workers()
     if dry_run:

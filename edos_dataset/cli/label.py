@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS, Engine, Force
+from edos_dataset.cli.options import MODELS, Engine, Force, TrustRemoteCode
 from edos_dataset.releases.given.forms import FORMS
 
 
@@ -52,6 +52,7 @@ def label(
     split: Annotated[str | None, typer.Option(help="Split of the data set.", show_default="all")] = None,
     revision: Annotated[str | None, typer.Option(help="Revision of the Hub's data set.", show_default="main")] = None,
     force: Force = False,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Label every turn of dialogues, with its history.
 
@@ -68,7 +69,7 @@ def label(
     from edos_dataset.releases.given.sources import Selection
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
 
-    stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens)
+    stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens, trust_remote_code)
     with progress_bars() as progress:
         done = label_dialogues(
             source,

@@ -77,6 +77,14 @@ MaxBad = Annotated[
         "nobody knows how many and counts as all: only 1 lets it pass.",
     ),
 ]
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run the code that came with a model, where it names some: read it before. Models trained with this "
+        "package need none.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 

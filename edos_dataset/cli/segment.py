@@ -49,6 +49,7 @@ def segment(
     from edos_dataset.commands.segment import segment as write_turns
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
+    from edos_dataset.runs.pipeline import check_pipeline
     from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films
     from edos_dataset.sources.read import ReadFilms
@@ -57,6 +58,7 @@ def segment(
     given = {"scorer": scorer, "threshold": threshold}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     stage = MarkTurns(**chosen)
+    check_pipeline([stage])
     language = language or ReadFilms.language
     inventory = find_films(sources, language)
     with progress_bars() as progress:

@@ -4,6 +4,7 @@ carries it out.
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.phases import check_order
-from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_units
-from edos_dataset.runs.recipes import Item, assign, dump_recipe, load_recipe, override
+from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, check_pipeline, count_units
+from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
+from edos_dataset.runs.settings import assign, override
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
@@ -95,6 +97,7 @@ def pipeline_of(
     by: str | None = None,
     language: str | None = None,
     settings: Sequence[str] = (),
+    trust_remote_code: bool = False,
 ) -> list[Item]:
     """Return the pipeline of a recipe, or the built-in one, with what else is given in place of its parameters.
 
@@ -107,6 +110,7 @@ def pipeline_of(
         by: "select.by".
         language: "read.language", which the other stages take from the documents.
         settings: others, as `override` takes them.
+        trust_remote_code: run the code that came with the models; no recipe can say so.
 
     Raises:
         RecipeError: the recipe, or a parameter, is wrong.
@@ -127,7 +131,10 @@ def pipeline_of(
             pipeline = assign(pipeline, parameter, value, f"--set {parameter}={value}")
     pipeline = override(pipeline, settings)
     check_order(pipeline)
-    return pipeline
+    return [
+        replace(item, trust_remote_code=trust_remote_code) if isinstance(item, EncodeTurns | LabelTurns) else item
+        for item in pipeline
+    ]
 
 
 def language_of(pipeline: Pipeline) -> str:
@@ -168,11 +175,13 @@ def curate(
 
     Raises:
         FolderError: the folder holds something else, or another run is at work in it.
+        ValueError: a model or device that a stage names is of no use; nothing has been read then.
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
     check_order(pipeline)
+    check_pipeline(pipeline)
     films = with_contents(inventory.films.slice(0, limit))
     with (
         engine_of(engine, workers, device_of(pipeline)) as crew,

@@ -12,7 +12,7 @@ from edos_dataset.augmentation.audit import write_audit
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.extended import COUNTS
 from edos_dataset.augmentation.extension import Extension, Say
-from edos_dataset.augmentation.learners import learner_of
+from edos_dataset.augmentation.learners import check_learner, learner_of
 from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
 from edos_dataset.augmentation.rows import rows_of_seed
 from edos_dataset.augmentation.similarity import TWO_GB
@@ -71,10 +71,12 @@ def extend(
         FolderError: `seed` holds no seed, or `out` something else, or another process is at work in it.
         OSError: a file could not be written; the same call goes on where it stopped.
     """
+    chosen = encoder or Encoder()
+    chosen.check()
+    check_learner(learner)
     tables = {split: rows_of_seed(read_seed(seed, [split])) for split in SPLITS}
     if not tables["train"].num_rows:
         raise ValueError(f"{seed} has no dialogue with a label in its training part: nothing to start from")
-    chosen = encoder or Encoder()
     given = {"encoder": chosen.identity, "learner": learner, "history": history, "every turn": every_turn}
     parameters = {**_parameters_of(steps), **given, "config": config}
     made_of = MadeOf(parameters, {"files": digests_of([seed, *sources])}, code_hash(__name__))

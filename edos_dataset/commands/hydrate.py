@@ -32,11 +32,12 @@ from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.phases import check_order
-from edos_dataset.runs.pipeline import Output, count_units
+from edos_dataset.runs.pipeline import Output, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
+from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns
 from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
@@ -93,6 +94,7 @@ def hydrate(
     facts, published, recipe = read_facts(labels), PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages = text_stages(recipe)
     check_order(recipe)
+    _check_scorers(stages, labels)
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
@@ -107,7 +109,7 @@ def hydrate(
         if not crew.leads:
             return None
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
-        made_by, makers = str(facts.get("fingerprint")), [*stages, *labelling(recipe)]
+        made_by, makers = str(facts.get("fingerprint")), [*stages, *labelling(recipe, shipped_only=True)]
         origin = Origin("edos hydrate LABELS SUBTITLES --out edos", made_by, versions(), inputs=inputs)
         configs = prepare_published(folder, outputs, reader.language, makers, run.counts, origin)
         quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
@@ -129,6 +131,18 @@ def hydrate(
         made_of.write(folder, holds(inputs["films"], configs))
         folder.commit()
         return manifest
+
+
+def _check_scorers(stages: Sequence[Stage], labels: Path) -> None:
+    """Refuse a recipe that came with labels of others and names a model that is not one of this package: none is read,
+    nor fetched.
+    """
+    for stage in stages:
+        if isinstance(stage, SegmentTurns) and stage.scorer not in SCORERS:
+            raise ValueError(
+                f"{labels / RECIPE} finds turns by weights in {stage.scorer!r}, which is a folder of its maker's: "
+                f"models that others name are not read; only labels made by {', '.join(SCORERS)} can be hydrated"
+            )
 
 
 def read_facts(labels: Path) -> dict[str, Any]:

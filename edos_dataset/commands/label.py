@@ -22,7 +22,7 @@ from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
-from edos_dataset.runs.pipeline import Output
+from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.runs.tables import config_files
@@ -74,11 +74,11 @@ def label(
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
+    check_pipeline([stage])  # a model that cannot label says so before anything is read or written
     shard_turns = shard_turns or shard_turns_of(stage)
     tables = read_source(source, shard_turns, meant)
     config = curated_config(source, meant.config)
     _check_out(source, out, config is None, force)
-    stage.fingerprint()  # a model that cannot label says so before anything is written
     place = out if config is not None else out.with_name(f"{out.name}.parts")
     new = not (place / ".run").exists()
     with (

@@ -9,6 +9,7 @@ from typing import Any
 
 from edos_dataset.cleaning.duplicates import KeyTurns
 from edos_dataset.commands.curate import KNOWN
+from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
@@ -75,12 +76,18 @@ def write_labels(
     return write_labels_only(run, out, config, facts, recipe_text, records, made_of, force)
 
 
-def labelling(recipe: Sequence[Item]) -> list[LabelTurns]:
-    """Return the stages of a recipe that label, as far as their models are there."""
+def labelling(recipe: Sequence[Item], shipped_only: bool = False) -> list[LabelTurns]:
+    """Return the stages of a recipe that label, as far as their models are there.
+
+    Args:
+        recipe: the stages.
+        shipped_only: only those with a model of this package, for a recipe of others: their models are neither read nor
+            fetched.
+    """
     stages = []
     for item in recipe:
         try:
-            if isinstance(item, LabelTurns) and item.records():
+            if isinstance(item, LabelTurns) and (not shipped_only or item.model in SHIPPED) and item.records():
                 stages.append(item)
         except (ValueError, OSError, ImportError):  # a model that only its maker has; the labels name it all the same
             continue

@@ -15,7 +15,7 @@ from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.engines.datasets import quiet
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.runs.pipeline import Output, Pipeline
+from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline
 from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.schema import DIALOGUES, LABELLED_TURN, SPLITS, TURN
@@ -67,6 +67,7 @@ def map_pipeline(
     """
     import datasets
 
+    check_pipeline(pipeline)
     parts = dict(dataset) if isinstance(dataset, datasets.DatasetDict) else {None: dataset}
     key = hash_json([[str(name), part._fingerprint] for name, part in parts.items()] + [fingerprint_of(pipeline)])
     place = Path(cache_dir or datasets.config.HF_DATASETS_CACHE) / "edos_runs" / key[:16]

@@ -18,7 +18,7 @@ from edos_dataset.commands.curate import SHARD_SENTENCES
 from edos_dataset.runs.cutting import cut_in_order
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
-from edos_dataset.runs.pipeline import Output
+from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
@@ -72,6 +72,7 @@ def segment(
         OSError: the file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
+    check_pipeline([turns])
     if out is not None:
         _check_out(out, inventory, force)
     elif engine == "accelerate":

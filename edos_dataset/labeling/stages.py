@@ -1,6 +1,6 @@
 """The labelling stages: embeddings of turns, weak labels of single turns, labels of turns with their history."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,9 +8,10 @@ import pyarrow as pa
 
 from edos_dataset.arrays import Floats, nest, unnest
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
-from edos_dataset.labeling.models.labelers import Labeler, LinearLabeler, load_labeler
+from edos_dataset.labeling.models.labelers import Labeler, check_labeler, load_labeler
+from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labels import EMOTIONS, LABELS
-from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
+from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import ENCODED, LABELLED, LABELLED_TURN, TOP
 
 
@@ -23,24 +24,35 @@ class EncodeTurns(Stage):
     Args:
         model: a SentenceTransformer: the packaged all-MiniLM-L6-v2, a Hub id or a folder.
         device: "cpu", "cuda", "cuda:1", ...
+        trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
     model: str = DEFAULT_MODEL
     device: str = "cpu"
+    trust_remote_code: bool = field(default=False, metadata=BY_HAND)
 
     name: ClassVar[str] = "encode"
     unit: ClassVar[Unit] = "turns"
     needs, gives, ends = ("dialogue_id", "turns"), ("embeddings",), ("turns.key",)
 
+    @property
+    def encoder(self) -> Encoder:
+        """The model."""
+        return Encoder(self.model, self.device, trust_remote_code=self.trust_remote_code)
+
+    def check(self) -> None:
+        """Check the model's files and the device."""
+        self.encoder.check()
+
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""
-        return {"model": Encoder(self.model).identity}
+        return {"model": self.encoder.identity}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Add the embeddings."""
         turns, offsets = unnest(table, "turns")
         with limit_threads(1):
-            vectors = Encoder(self.model, self.device).encode(turns.field("text").to_pylist()).astype("<f2")
+            vectors = self.encoder.encode(turns.field("text").to_pylist()).astype("<f2")
         rows = [vectors[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
         return table.select(ENCODED.names[:-1]).append_column(
             ENCODED.field("embeddings"), pa.array(rows, pa.large_binary())
@@ -62,12 +74,14 @@ class LabelTurns(Stage):
             its number of workers.
         top: how many of the most probable labels stand beside each turn, 1 to 41.
         batch_tokens: most tokens in a batch, padding included; from 1; by default what suits the device.
+        trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
     model: str = "linear-weak"
     device: str = "cpu"
     top: int = 3
     batch_tokens: int | None = None
+    trust_remote_code: bool = field(default=False, metadata=BY_HAND)
 
     name: ClassVar[str] = "weak_label"
     unit: ClassVar[Unit] = "turns"
@@ -81,7 +95,16 @@ class LabelTurns(Stage):
     @property
     def labeler(self) -> Labeler:
         """The model, shared by all stages of the process that name it."""
-        return load_labeler(self.model, self.device, self.batch_tokens)
+        return load_labeler(self.model, self.device, self.batch_tokens, self.trust_remote_code)
+
+    def check(self) -> None:
+        """Check the model, its labels and the device."""
+        try:
+            check_labeler(self.labeler)
+        except ValueError as error:
+            if self.model in str(error):
+                raise
+            raise ValueError(f"model {self.model!r}: {error}") from error
 
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""
@@ -127,6 +150,7 @@ class AnnotateDialogues(LabelTurns):
         device: likewise.
         top: likewise.
         batch_tokens: likewise.
+        trust_remote_code: likewise.
     """
 
     model: str = "linear-dialogue"

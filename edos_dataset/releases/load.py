@@ -83,7 +83,13 @@ def load(
     else:
         from datasets import load_dataset
 
-        return load_dataset(name, config, split=split, revision=revision, streaming=streaming, cache_dir=cache_dir)
+        settings: dict[str, Any] = {
+            "split": split,
+            "revision": revision,
+            "streaming": streaming,
+            "cache_dir": cache_dir,
+        }
+        return load_dataset(name, config, trust_remote_code=False, **settings)
     if revision is not None:
         raise ValueError(f"revision is {revision!r}, but only the Hub has revisions: leave it out for a folder")
     if streaming:

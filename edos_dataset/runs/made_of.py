@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.runs.folder import FolderError, OutputFolder
-from edos_dataset.runs.pipeline import Output, Pipeline, Stage
+from edos_dataset.runs.pipeline import Output, Pipeline, Stage, parameter_names
 from edos_dataset.runs.shards import digest, read_checked, write_checked
 
 _RECORD = "made_of.json"
@@ -100,7 +100,8 @@ def parameters_of(pipeline: Pipeline, contents: bool = True) -> dict[str, Any]:
         while name in found["stages"]:  # a stage may come twice
             name += "'"
         found["stages"].append(name)
-        found |= {f"{name}.{parameter}": value for parameter, value in asdict(item).items()}
+        given = asdict(item)
+        found |= {f"{name}.{parameter}": given[parameter] for parameter in parameter_names(item)}
         if contents and isinstance(item, Stage):
             found |= {f"{_CONTENT} {name}.{given}": content for given, content in item.inputs().items()}
     return found

@@ -4,7 +4,7 @@ knows no stage.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -50,6 +50,14 @@ class Stage:
     def tally(self, table: pa.Table) -> dict[str, int]:
         """Return counts over an output table that the manifest keeps; counts of several batches are added."""
         return {}
+
+    def check(self) -> None:
+        """Check all that the stage needs and that is not in its parameters: files, models, devices. It is called
+        before a run reads anything, in the process that leads.
+
+        Raises:
+            ValueError: something is missing or of no use.
+        """
 
     def fingerprint(self) -> str:
         """Return a hash of the stage's code (its module and all of ours that it imports), version and parameters."""
@@ -115,6 +123,27 @@ class Output:
 
 Pipeline = Sequence[Stage | CorpusStep | Output]
 
+BY_HAND = {"by_hand": True}
+"""Metadata of a field of a stage that only a user sets, for a run on this machine: it stands in no recipe, so none that
+comes from others can set it, and decides no row.
+"""
+
+
+def parameter_names(step: Stage | CorpusStep | type[Any]) -> list[str]:
+    """Return the names of the parameters of a stage or its class that stand in a recipe and decide rows."""
+    return [field.name for field in fields(step) if not field.metadata.get("by_hand")]
+
+
+def check_pipeline(pipeline: Pipeline) -> None:
+    """Check the stages of a pipeline, so that what is missing at its end is told before its beginning.
+
+    Raises:
+        ValueError: a stage cannot do its work.
+    """
+    for item in pipeline:
+        if isinstance(item, Stage):
+            item.check()
+
 
 def check_ranges(step: object, **ranges: tuple[float, float]) -> None:
     """Check the numbers among the parameters of a stage; one that is None has no limits.
@@ -136,9 +165,10 @@ def check_ranges(step: object, **ranges: tuple[float, float]) -> None:
 
 def _fingerprint(step: Stage | CorpusStep) -> str:
     inputs = step.inputs() if isinstance(step, Stage) else {}
-    code = code_hash(type(step).__module__)
+    code, given = code_hash(type(step).__module__), asdict(step)
+    parameters = {name: given[name] for name in parameter_names(step)}
     return hash_json(
-        {"step": step.name, "version": step.version, "parameters": asdict(step), "inputs": inputs, "code": code}
+        {"step": step.name, "version": step.version, "parameters": parameters, "inputs": inputs, "code": code}
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, g
 import yaml
 
 from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
-from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage
+from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, parameter_names
 from edos_dataset.schema import CONFIGS
 
 Item = Stage | CorpusStep | Output
@@ -42,7 +42,10 @@ def dump_recipe(pipeline: Pipeline, published: bool = False) -> str:
 def _as_yaml(item: Item, published: bool) -> str | dict[str, Any]:
     if isinstance(item, Output):
         return {"output": item.config}
-    parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(item).items()}
+    given = asdict(item)
+    parameters = {
+        key: list(given[key]) if isinstance(given[key], tuple) else given[key] for key in parameter_names(item)
+    }
     if published:
         parameters = {key: _name_of(value) if isinstance(value, str) else value for key, value in parameters.items()}
     kind = type(item)
@@ -104,7 +107,7 @@ def _item(entry: object, where: str, known: Known, custom: bool) -> Item:
     ((name, parameters),) = entry.items()
     if name == "output":
         if parameters not in CONFIGS:
-            raise RecipeError(f"{where}: unknown config {shown(parameters)}{_nearest(str(parameters), CONFIGS)}")
+            raise RecipeError(f"{where}: unknown config {shown(parameters)}{nearest(str(parameters), CONFIGS)}")
         return Output(parameters)
     if ":" in str(name) and not custom:
         raise RecipeError(
@@ -112,7 +115,7 @@ def _item(entry: object, where: str, known: Known, custom: bool) -> Item:
         )
     kind = _imported(name, where) if ":" in str(name) else known.get(name)
     if kind is None:
-        raise RecipeError(f"{where}: unknown stage {shown(name)}{_nearest(str(name), [*known, 'output'])}")
+        raise RecipeError(f"{where}: unknown stage {shown(name)}{nearest(str(name), [*known, 'output'])}")
     return build(kind, {} if parameters is None else parameters, where)
 
 
@@ -155,14 +158,14 @@ def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
         RecipeError: an unknown name (the message gives the nearest known one), or a value of the wrong type or out of
             range.
     """
-    names = [field.name for field in fields(kind)]
+    names = parameter_names(kind)
     if not isinstance(parameters, Mapping):
         raise RecipeError(
             f"{where}: the parameters of {kind.name!r} must be `name: value` pairs, got {shown(parameters)}"
         )
     for key in parameters:
         if key not in names:
-            raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {shown(key)}{_nearest(str(key), names)}")
+            raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {shown(key)}{nearest(str(key), names)}")
     try:
         hints = get_type_hints(kind)
         return replace(kind(), **{key: _typed(hints[key], value, key) for key, value in parameters.items()})
@@ -191,68 +194,7 @@ def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a paramete
     return value
 
 
-def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
-    """Change parameters of a pipeline.
-
-    Args:
-        pipeline: the stages.
-        settings: texts "STAGE.PARAMETER=VALUE", the value as YAML: "dialogues.gap=4.0".
-
-    Raises:
-        RecipeError: a text of another form, or a stage or parameter that is not there.
-    """
-    for setting in settings:
-        target, equals, text = setting.partition("=")
-        if not (equals and "." in target):
-            raise RecipeError(f"--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got {shown(setting)}")
-        try:
-            value = yaml_of(text)
-        except ForeignError as error:
-            raise RecipeError(
-                f"--set {setting}: {shown(text)} is not a YAML value ({error}); put a text with special signs in quotes"
-            ) from error
-        place, parameter = _find(pipeline, target, f"--set {setting}")
-        if get_type_hints(type(pipeline[place]))[parameter] is str and not isinstance(value, str):
-            value = text  # YAML reads `no`, the code of Norwegian, as false
-        pipeline = assign(pipeline, target, value, f"--set {setting}")
-    return list(pipeline)
-
-
-def assign(pipeline: Sequence[Item], target: str, value: Any, where: str) -> list[Item]:  # noqa: ANN401 - as `_typed`
-    """Change one parameter of a pipeline.
-
-    Args:
-        pipeline: the stages.
-        target: "STAGE.PARAMETER".
-        value: what it becomes.
-        where: names the wish in messages: "--set dialogues.gap=4.0".
-
-    Raises:
-        RecipeError: the stage or parameter is not there, or the value is of the wrong type or out of range.
-    """
-    items = list(pipeline)
-    place, parameter = _find(pipeline, target, where)
-    old = items[place]
-    assert not isinstance(old, Output)
-    parameters = {field.name: getattr(old, field.name) for field in fields(old)}
-    items[place] = build(type(old), {**parameters, parameter: value}, where)
-    return items
-
-
-def _find(pipeline: Sequence[Item], target: str, where: str) -> tuple[int, str]:
-    """Return the place of the stage and the name of the parameter that "STAGE.PARAMETER" names."""
-    stages = {item.name: index for index, item in enumerate(pipeline) if not isinstance(item, Output)}
-    stage, _, parameter = target.partition(".")
-    if stage not in stages:
-        raise RecipeError(f"{where}: unknown stage {stage!r}{_nearest(stage, list(stages))}")
-    known = {name: [field.name for field in fields(pipeline[place])] for name, place in stages.items()}
-    if parameter not in known[stage]:
-        others = [name for name, parameters in known.items() if parameter in parameters]
-        hint = f"; there is {others[0]}.{parameter}" if others else _nearest(parameter, known[stage])
-        raise RecipeError(f"{where}: stage {stage!r} has no parameter {parameter!r}{hint}")
-    return stages[stage], parameter
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return what to add to a message about an unknown name: the known one that is near, or all."""
     close = get_close_matches(name[:_LONGEST_NAME], names, n=1, cutoff=0.4)
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names) or 'none'}"

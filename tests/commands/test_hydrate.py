@@ -17,7 +17,7 @@ from edos_dataset.commands.curate import curate, subtitles_to_edos
 from edos_dataset.commands.hydrate import hydrate
 from edos_dataset.commands.labels_only import labelling, text_stages, write_labels
 from edos_dataset.runs.folder import FolderError
-from edos_dataset.runs.recipes import override
+from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
 
 SAMPLE = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"

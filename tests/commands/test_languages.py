@@ -10,7 +10,8 @@ import yaml
 from command_line import edos
 from edos_dataset.commands.curate import curate, language_of, pipeline_of
 from edos_dataset.commands.languages import language_remarks
-from edos_dataset.runs.recipes import RecipeError, dump_recipe, override
+from edos_dataset.runs.recipes import RecipeError, dump_recipe
+from edos_dataset.runs.settings import override
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import OTHER_LANGUAGE, ReadFilms

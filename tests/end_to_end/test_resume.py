@@ -28,7 +28,7 @@ SCRIPT = """
 import os, sys
 from pathlib import Path
 from edos_dataset.commands.curate import curate, subtitles_to_edos
-from edos_dataset.runs.recipes import override
+from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
 
 if __name__ == "__main__":

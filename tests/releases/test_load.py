@@ -16,7 +16,7 @@ from edos_dataset.labeling.models.encoder import model_folder
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.releases.load import builder
-from edos_dataset.runs.recipes import override
+from edos_dataset.runs.settings import override
 from edos_dataset.schema import features
 from edos_dataset.sources.inventory import find_films
 from published_folder import films_of, publish

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.runs.pipeline import CorpusStep, Output, Stage
-from edos_dataset.runs.recipes import RecipeError, dump_recipe, load_recipe, override
+from edos_dataset.runs.recipes import RecipeError, dump_recipe, load_recipe
+from edos_dataset.runs.settings import override
 
 
 @dataclass(frozen=True)

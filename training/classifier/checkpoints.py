@@ -65,7 +65,7 @@ class Progress:
 
     def load_best(self, model: torch.nn.Module, folder: Path) -> None:
         """Give the model the weights that `keep_best` wrote."""
-        model.load_state_dict(torch.load(folder / BEST, map_location="cpu"), strict=False)
+        model.load_state_dict(torch.load(folder / BEST, map_location="cpu", weights_only=True), strict=False)
 
     def save(self, folder: Path, accelerator: Accelerator) -> None:
         """Write a checkpoint of all that accelerate prepared or registered; its progress.json, written last, makes it
@@ -113,7 +113,7 @@ def _load_weights(models: list[torch.nn.Module], source: Path, accelerator: Acce
     """Load the model's weights in the place of accelerate, which cannot if they were saved by several processes and one
     goes on, or the other way round.
     """
-    weights = torch.load(source / "pytorch_model.bin", map_location="cpu")
+    weights = torch.load(source / "pytorch_model.bin", map_location="cpu", weights_only=True)
     consume_prefix_in_state_dict_if_present(weights, "module.")
     accelerator.unwrap_model(models.pop()).load_state_dict(weights)
 

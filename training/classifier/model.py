@@ -18,7 +18,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
+from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+from edos_dataset.labeling.models.dialogue_pipeline import sequence
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labels import LABEL_IDS, LABELS
 from training.classifier.recipe import ClassifierRecipe
@@ -31,7 +32,7 @@ NAMES: dict[str, Any] = {"num_labels": len(LABELS), "id2label": dict(enumerate(L
 def build_tokenizer(recipe: ClassifierRecipe) -> PreTrainedTokenizerBase:
     """Return the backbone's tokenizer, to which "[SEP]" in a text is text and not the end of a turn."""
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        _backbone(recipe.base_model), split_special_tokens=True
+        _backbone(recipe.base_model), split_special_tokens=True, trust_remote_code=False
     )
     return tokenizer
 
@@ -45,16 +46,18 @@ def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, st
         start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without
             it the head is new.
     """
-    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model))
+    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model), trust_remote_code=False)
     for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, recipe.attention_dropout)):
         settings.update(
             {name: value for name in names if hasattr(settings, name)}
         )  # each family of models has its own names
     # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
-    backbone = AutoModel.from_pretrained(_backbone(recipe.base_model), config=settings, dtype=torch.float32)
+    backbone = AutoModel.from_pretrained(
+        _backbone(recipe.base_model), config=settings, dtype=torch.float32, trust_remote_code=False
+    )
     model = _plain(recipe, backbone) if recipe.architecture == "plain" else _ours(recipe, backbone, tokenizer)
     if start is not None:
-        _take_over(model, AutoModelForSequenceClassification.from_pretrained(start))
+        _take_over(model, AutoModelForSequenceClassification.from_pretrained(start, trust_remote_code=False))
     if recipe.lora_rank:
         _add_adapters(_encoder(model), recipe)
     elif recipe.frozen_embeddings:
@@ -73,7 +76,7 @@ def _plain(recipe: ClassifierRecipe, backbone: PreTrainedModel) -> PreTrainedMod
     config = backbone.config
     own = {"classifier_dropout": recipe.dropout, "problem_type": "single_label_classification"}
     config.update({**NAMES, **own, "context": recipe.context})
-    model: PreTrainedModel = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
+    model: PreTrainedModel = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
     model.base_model.load_state_dict(backbone.state_dict(), strict=False)
     return model
 

@@ -56,7 +56,8 @@ def teach(data: Data, recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBa
     """
     parts = []
     teachers = [
-        AutoModelForSequenceClassification.from_pretrained(folder).to(accelerator.device) for folder in recipe.distil
+        AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=False).to(accelerator.device)
+        for folder in recipe.distil
     ]
     for part in (data.train, data.replay):
         if len(part):

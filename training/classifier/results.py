@@ -11,6 +11,7 @@ from accelerate import Accelerator
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.labeling.models.classifier import DialogueClassifier
+from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.metrics.calibration import fit_temperature, softmax
 from edos_dataset.metrics.classification import evaluate_predictions
 from edos_dataset.publishing.cards.model import render_model_card, widget_examples
@@ -64,6 +65,7 @@ def write_results(
     if len(data.test):
         with replacing(out / "predictions.npz") as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, logits=test, labels=data.test.labels)
+    record["files"] = digests_of(out)
     write_text(out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     write_text(out / "README.md", render_model_card(record, metrics))
     draw_learning_curves(out)

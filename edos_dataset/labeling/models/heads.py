@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import threadpoolctl
-from safetensors.numpy import load_file, save
+from safetensors.numpy import save
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.shipped import SHIPPED, shipped_names
 from edos_dataset.labels import LABELS
+from edos_dataset.segmentation.turns.packed import read_arrays, read_json, usable
 
 DECAY = 0.5
 """Weight of a turn in the history relative to the turn behind it: EDOS halves it with every step back."""
@@ -53,8 +54,10 @@ class LinearHead:
                 f"a head needs weight [features, {len(LABELS)}] and bias [{len(LABELS)}], got {self.weight.shape} and "
                 f"{self.bias.shape}"
             )
-        if not self.temperature > 0:
+        if not 0 < self.temperature < np.inf:
             raise ValueError(f"temperature must be above 0, got {self.temperature}")
+        if self.decay is not None and not 0 <= self.decay <= 1:
+            raise ValueError(f"decay must be from 0 to 1, got {self.decay}")
 
     @property
     def identity(self) -> str:
@@ -112,6 +115,7 @@ class LinearHead:
 
         Raises:
             FileNotFoundError: the name is neither.
+            ValueError: a file of the folder is damaged.
         """
         names = shipped_names("linear")
         folder = SHIPPED[str(name)].weights if str(name) in names else Path(name)
@@ -120,14 +124,16 @@ class LinearHead:
                 f"no head {str(name)!r}: expected {' or '.join(map(repr, names))}, or a folder with head.safetensors "
                 "and record.json"
             )
-        tensors = load_file(folder / "head.safetensors")
-        return cls(
-            weight=tensors["weight"],
-            bias=tensors["bias"],
-            temperature=float(tensors["temperature"][0]),
-            decay=float(tensors["decay"][0]) if "decay" in tensors else None,
-            record=json.loads((folder / "record.json").read_text(encoding="utf-8")),
-        )
+        tensors, _ = read_arrays(folder / "head.safetensors")
+        record = read_json(folder / "record.json")
+        with usable(folder / "head.safetensors"):
+            return cls(
+                weight=tensors["weight"],
+                bias=tensors["bias"],
+                temperature=float(tensors["temperature"][0]),
+                decay=float(tensors["decay"][0]) if "decay" in tensors else None,
+                record=record,
+            )
 
     def _tensors(self) -> dict[str, npt.NDArray[Any]]:
         tensors: dict[str, npt.NDArray[Any]] = {

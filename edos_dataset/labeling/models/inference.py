@@ -17,11 +17,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import CPU_TOKENS, GPU_TOKENS, pack_linears, quiet, token_batches
-from edos_dataset.labeling.models.saved_model import label_columns, model_digest, read_config, read_record
+from edos_dataset.labeling.models.batches import pad, token_batches
+from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities, dialogues_given
+from edos_dataset.labeling.models.encoder import CPU_TOKENS, GPU_TOKENS, pack_linears
+from edos_dataset.labeling.models.saved_model import (
+    check_files,
+    check_tokenizer,
+    check_weights,
+    label_columns,
+    loading,
+    model_digest,
+    read_config,
+    read_record,
+)
 from edos_dataset.labels import LABELS
 
 if TYPE_CHECKING:
@@ -32,7 +42,8 @@ class TransformerLabeler:
     """Labels turns with a `DialogueClassifier`, or with any sequence classifier of transformers that has our 41 labels.
 
     A model of another kind is given a single turn, unless its configuration has `context` (earlier turns, null for any
-    number); then turns are put together as for ours, newest first. No code that comes with a model is run.
+    number); then turns are put together as for ours, newest first. No code that comes with a model is run, unless
+    `trust_remote_code` says so; one of ours never needs it.
 
     Args:
         folder: what `save_pretrained` of model and tokenizer wrote.
@@ -41,6 +52,7 @@ class TransformerLabeler:
             sequence is a batch of its own.
         identity: name and digest by which the model is known; by default the folder's name and a digest of what decides
             a label.
+        trust_remote_code: run the code that came with the model where its configuration names some.
 
     Attributes:
         context: earlier turns that a turn is seen with; 0 for single turns, None for as many as the model's length
@@ -49,11 +61,17 @@ class TransformerLabeler:
             empty for other models.
 
     Raises:
-        ValueError: the folder holds no model, or its labels are not the 41.
+        ValueError: the folder holds no model, or its labels are not the 41; when it labels or is checked, that it is
+            damaged, or has another model's tokenizer.
     """
 
     def __init__(
-        self, folder: str | Path, device: str = "cpu", batch_tokens: int | None = None, identity: str | None = None
+        self,
+        folder: str | Path,
+        device: str = "cpu",
+        batch_tokens: int | None = None,
+        identity: str | None = None,
+        trust_remote_code: bool = False,
     ) -> None:
         """Read the configuration; the model is loaded at the first use."""
         from edos_dataset.labeling.models.classifier import DialogueClassifierConfig
@@ -61,16 +79,20 @@ class TransformerLabeler:
         self.folder, self.device = Path(folder), device
         self.batch_tokens = batch_tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
         self._identity = identity
-        self._config: Any = read_config(self.folder)
+        self._trusted = trust_remote_code
+        self._config: Any = read_config(self.folder, trust_remote_code)
         self._columns = label_columns(self._config.id2label, self.folder)
         self._ours = isinstance(self._config, DialogueClassifierConfig)
         self.context: int | None = getattr(self._config, "context", 0)
+        if self.context is not None and (not isinstance(self.context, int) or self.context < 0):
+            raise ValueError(f"{self.folder / 'config.json'}: context is {self.context!r}, but is a number of turns")
         self.record: dict[str, Any] = read_record(self.folder)
 
     @cached_property
     def identity(self) -> str:
         """Name and digest of everything that decides a label: `my-model@` and 16 hex digits."""
-        return self._identity or f"{self.folder.resolve().name}@{model_digest(self.folder)}"
+        digest = model_digest(self.folder, code=self._trusted and not self._ours)
+        return self._identity or f"{self.folder.resolve().name}@{digest}"
 
     @property
     def source(self) -> str:
@@ -86,7 +108,11 @@ class TransformerLabeler:
 
         Returns:
             float32 [turns of all dialogues, 41], turn after turn. Rows sum to 1; columns are label ids.
+
+        Raises:
+            ValueError: these are no dialogues, or the model is damaged.
         """
+        dialogues = dialogues_given(dialogues)
         rows: dict[tuple[int, ...], int] = {}
         picked = [rows.setdefault(sequence, len(rows)) for sequence in self._sequences(dialogues)]
         out = np.empty((len(rows), len(LABELS)), dtype=np.float32)
@@ -94,9 +120,22 @@ class TransformerLabeler:
             self._predict_unique(list(rows), out)
         return out[picked]
 
+    def check(self) -> None:
+        """Load the model and label a dialogue, on the processor whatever the device, so that a run can tell at once
+        whether it will do.
+
+        Raises:
+            ModelError: the model is damaged, or has another model's tokenizer.
+        """
+        labeler = self
+        if self.device != "cpu":
+            labeler = TransformerLabeler(self.folder, "cpu", self.batch_tokens, self._identity, self._trusted)
+        with loading(self.folder, "model that labels"):
+            check_probabilities(labeler.predict_proba(TRIAL), TRIAL)
+
     def _sequences(self, dialogues: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
         """Return the token ids that the model sees for every turn."""
-        from edos_dataset.labeling.models.classifier import sequence
+        from edos_dataset.labeling.models.dialogue_pipeline import sequence
 
         ids = self._tokenise(list(dict.fromkeys(chain.from_iterable(dialogues))))
         if not self._assembles:
@@ -156,9 +195,9 @@ class TransformerLabeler:
     def _tokenizer(self) -> "PreTrainedTokenizerBase":
         from transformers import AutoTokenizer
 
-        with quiet():
+        with loading(self.folder, "tokenizer"):
             return AutoTokenizer.from_pretrained(
-                self.folder, split_special_tokens=True
+                self.folder, split_special_tokens=True, trust_remote_code=self._trusted
             )  # "[SEP]" in a turn is text, and does not end it
 
     @cached_property
@@ -167,9 +206,22 @@ class TransformerLabeler:
 
         from edos_dataset.labeling.models.classifier import DialogueClassifier
 
-        with quiet():
+        check_weights(self.folder)
+        check_files(self.folder, self.record)
+        with loading(self.folder, "model"):
             kind: Any = DialogueClassifier if self._ours else AutoModelForSequenceClassification
-            model: PreTrainedModel = kind.from_pretrained(self.folder).float().to(self.device).eval()
+            loaded, told = kind.from_pretrained(
+                self.folder, trust_remote_code=self._trusted, use_safetensors=True, output_loading_info=True
+            )
+            if lacking := sorted(told["missing_keys"]):
+                raise ValueError(f"its weights lack {lacking[0]} and {len(lacking) - 1} others")
+            for name, values in loaded.named_parameters():
+                if not values.isfinite().all():
+                    raise ValueError(f"its weights {name} hold values that are not numbers")
+            model: PreTrainedModel = loaded.float().to(self.device).eval()
+            rows = int(loaded.get_input_embeddings().weight.shape[0])
+        if not self._trusted or self._ours:  # a tokenizer that is code may be anything
+            check_tokenizer(self.folder, self._tokenizer, self._config, rows)
         if model.device.type == "cpu":
             pack_linears(model)
         return model
@@ -193,15 +245,3 @@ class TransformerLabeler:
                 )  # a GPU works on while the next batches are put together
             for batch, probabilities in waiting:
                 out[batch] = probabilities.cpu().numpy()[:, self._columns]
-
-
-def pad(
-    sequences: Sequence[Sequence[int]], lengths: npt.NDArray[np.int64], padding: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return sequences as a matrix, int64 [sequences, longest], filled up at the right with `padding`, and its mask, 1
-    where a token is.
-    """
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    ids = np.full(mask.shape, padding, dtype=np.int64)
-    ids[mask] = np.fromiter(chain.from_iterable(sequences), np.int64, int(lengths.sum()))
-    return ids, mask.astype(np.int64)

@@ -13,18 +13,16 @@ steps of a run are still good.
 
 import inspect
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities, dialogues_given
+from edos_dataset.labeling.models.encoder_checks import check_device
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.inference import TransformerLabeler
+from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.runs.entry_points import entry_point_names, load_entry_point
@@ -63,54 +61,11 @@ class Labeler(Protocol):
 
         Args:
             dialogues: turns of each dialogue, oldest first.
+
+        Raises:
+            ValueError: these are no dialogues, such as a list of texts.
         """
         ...
-
-
-class LinearLabeler:
-    """A linear head on the embeddings of the default encoder.
-
-    Args:
-        head: the head.
-        device: torch device of the encoder.
-        batch_tokens: most tokens in a batch of the encoder; its own default if None.
-    """
-
-    def __init__(self, head: LinearHead, device: str = "cpu", batch_tokens: int | None = None) -> None:
-        self.head = head
-        self.encoder = Encoder(DEFAULT_MODEL, device, batch_tokens)
-
-    @cached_property
-    def identity(self) -> str:
-        """Digests of head and encoder."""
-        return f"{self.head.source.partition('@')[0]}@{self.head.identity} on {self.encoder.identity}"
-
-    @property
-    def source(self) -> str:
-        """Name and short digest of the head."""
-        return self.head.source
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The head's record."""
-        return self.head.record
-
-    @property
-    def context(self) -> int | None:
-        """All earlier turns for a head with a decay, and none for one without."""
-        return 0 if self.head.decay is None else None
-
-    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
-        """Return the probabilities of every turn; see `Labeler`."""
-        # Runs keep embeddings in half precision, and the heads were fitted to such.
-        embeddings = self.encoder.encode(list(chain.from_iterable(dialogues))).astype(np.float16).astype(np.float32)
-        return self.on_embeddings(embeddings, np.cumsum([0, *map(len, dialogues)]))
-
-    def on_embeddings(self, embeddings: Floats, offsets: npt.NDArray[np.integer]) -> Floats:
-        """Return the probabilities of turns whose embeddings are there, float32 [turns, 41]; arguments as for
-        `LinearHead.features`.
-        """
-        return self.head.predict_proba(self.head.features(embeddings, offsets))
 
 
 def is_linear(name: str) -> bool:
@@ -118,8 +73,51 @@ def is_linear(name: str) -> bool:
     return SHIPPED[name].kind == "linear" if name in SHIPPED else (Path(name) / "head.safetensors").is_file()
 
 
+class BroughtLabeler:
+    """A labeler of another distribution: what it is given and what it gives are checked like those of ours.
+
+    Args:
+        labeler: what the distribution made.
+        told: its name and distribution, for messages.
+    """
+
+    def __init__(self, labeler: Labeler, told: str) -> None:
+        self._labeler, self._told = labeler, told
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the labeler has
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._labeler, name)
+
+    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
+        """Return the probabilities of every turn; see `Labeler`.
+
+        Raises:
+            ValueError: the labeler failed, or gave no probabilities.
+        """
+        given = dialogues_given(dialogues)
+        try:
+            return check_probabilities(self._labeler.predict_proba(given), given)
+        except Exception as error:  # code of others
+            raise ValueError(f"the labeler {self._told} failed: {type(error).__name__}: {error}") from error
+
+
+def check_labeler(labeler: Labeler) -> None:
+    """Check that a labeler will label, before hours of work that lead to it: weights, tokenizer, encoder.
+
+    Raises:
+        ValueError: it will not.
+    """
+    if isinstance(labeler, TransformerLabeler | LinearLabeler):
+        labeler.check()
+    elif isinstance(labeler, BroughtLabeler):
+        labeler.predict_proba(TRIAL)
+
+
 @lru_cache(maxsize=4)
-def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None) -> Labeler:
+def load_labeler(
+    name: str, device: str = "cpu", batch_tokens: int | None = None, trust_remote_code: bool = False
+) -> Labeler:
     """Return a labeler; its weights are loaded at the first use and shared by all callers of the process.
 
     Args:
@@ -127,13 +125,16 @@ def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None
             transformers, linear head or static labeler), or the Hub id of a sequence classifier with our labels.
         device: torch device; heads and models take it, the static labeler has none.
         batch_tokens: most tokens in a batch, padding included; by default what suits the device.
+        trust_remote_code: run the code that came with a folder or a model of the Hub, where its configuration names
+            some. Models that this package trained need none.
 
     Raises:
-        ValueError: the name is none of these, the model has other labels, or the distribution's labeler cannot be made.
+        ValueError: the name is none of these, the model is damaged or has other labels, it needs code that is not
+            trusted, or the distribution's labeler cannot be made.
     """
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
-    _check_device(device)
+    check_device(device)
     if name in SHIPPED and SHIPPED[name].kind == "classifier":
         from edos_dataset.labeling.models.packed import identify, unpack
 
@@ -149,9 +150,10 @@ def load_labeler(name: str, device: str = "cpu", batch_tokens: int | None = None
 
         return StaticLabeler.load(folder)
     if folder.is_dir():
-        return TransformerLabeler(folder, device, batch_tokens)
-    folder = _fetched(name)
-    return TransformerLabeler(folder, device, batch_tokens, f"{Path(name).name}@{model_digest(folder)}")
+        return TransformerLabeler(folder, device, batch_tokens, None, trust_remote_code)
+    folder = _fetched(name, trust_remote_code)
+    identity = f"{Path(name).name}@{model_digest(folder, code=trust_remote_code)}"
+    return TransformerLabeler(folder, device, batch_tokens, identity, trust_remote_code)
 
 
 def _brought(name: str, device: str, batch_tokens: int | None) -> Labeler | None:
@@ -172,7 +174,7 @@ def _brought(name: str, device: str, batch_tokens: int | None) -> Labeler | None
             f"the labeler {name!r} of {distribution} is none: {type(labeler).__name__} has no {', '.join(lacking)}; "
             f"see Labeler in {__name__}"
         )
-    return labeler
+    return BroughtLabeler(labeler, f"{name!r} of {distribution}")
 
 
 def default_device() -> str:
@@ -182,30 +184,14 @@ def default_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _check_device(device: str) -> None:
-    if device == "cpu":
-        return  # most runs: torch need not be loaded yet
-    import torch
-
-    try:
-        index = torch.device(device).index or 0
-    except RuntimeError as error:
-        raise ValueError(
-            f"device {device!r} is none that torch knows; give cpu, cuda, or cuda:1 for the second GPU"
-        ) from error
-    if device.startswith("cuda") and index >= torch.cuda.device_count():
-        raise ValueError(
-            f"device {device!r} is not there: torch sees {torch.cuda.device_count()} GPUs; give another one, or cpu"
-        )
-
-
-def _fetched(name: str) -> Path:
-    """Return the local copy of a model of the Hub."""
+def _fetched(name: str, code: bool) -> Path:
+    """Return the local copy of a model of the Hub, with its code where that is trusted."""
     import huggingface_hub
 
+    wanted = [*_HUB_FILES, *(["*.py"] if code else [])]
     try:
         return Path(
-            huggingface_hub.snapshot_download(name, allow_patterns=_HUB_FILES, ignore_patterns=["onnx/*", "openvino/*"])
+            huggingface_hub.snapshot_download(name, allow_patterns=wanted, ignore_patterns=["onnx/*", "openvino/*"])
         )
     except (OSError, ValueError) as error:
         names = ", ".join([*SHIPPED, *entry_point_names(ENTRY_POINTS)])

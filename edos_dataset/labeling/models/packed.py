@@ -22,6 +22,7 @@ from safetensors.numpy import load_file, save
 
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
+from edos_dataset.segmentation.turns.packed import read_json
 
 _FILE = "packed.safetensors"
 _RECORDS = ("record.json", "metrics.json")
@@ -53,6 +54,9 @@ def pack(model: Path, folder: Path) -> None:
     for name in ("config.json", *_RECORDS):
         if (model / name).is_file():
             shutil.copyfile(model / name, folder / name)
+    if (record := folder / _RECORDS[0]).is_file():  # the files that it names are others now
+        told = {name: value for name, value in read_json(record).items() if name != "files"}
+        record.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def identify(name: str) -> str:
@@ -84,7 +88,12 @@ def unpack(name: str, out: Path | None = None) -> Path:
         return out
     from huggingface_hub.constants import HF_HOME
 
-    folder = Path(HF_HOME) / "edos" / identify(name).replace("@", "-")
+    from edos_dataset.labeling.models import classifier, dialogue_pipeline
+
+    # The code lies beside the weights, so a folder of another version of this package is another one.
+    travels = (Path(str(module.__file__)) for module in (classifier, dialogue_pipeline))
+    code = hashlib.sha256(b"".join(path.read_bytes() for path in travels))
+    folder = Path(HF_HOME) / "edos" / f"{identify(name).replace('@', '-')}-{code.hexdigest()[:8]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         _write(model, folder)
@@ -109,7 +118,7 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
             strict=True,
         )
         model.save_pretrained(work)
-        AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL)).save_pretrained(work)
+        AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL), trust_remote_code=False).save_pretrained(work)
         for name, path in {"README.md": shipped.card, **{name: source / name for name in _RECORDS}}.items():
             if path.is_file():
                 shutil.copyfile(path, work / name)

@@ -19,9 +19,10 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Floats, Ints
+from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labels import LABELS
-from edos_dataset.segmentation.turns.packed import Arrays, identify, pack, read_folder, write_folder
+from edos_dataset.segmentation.turns.packed import Arrays, identify, pack, read_folder, usable, write_folder
 from edos_dataset.segmentation.turns.tokens import hash_tokens
 from edos_dataset.text import hash64
 
@@ -68,9 +69,11 @@ class StaticLabeler:
             raise ValueError(
                 f"{size} keys need table [{size}, {len(LABELS)}], scale [{size}] and bias [{len(LABELS)}], got {shapes}"
             )
+        if not (self.keys.dtype == np.uint32 and self.table.dtype == np.int8):
+            raise ValueError(f"keys must be uint32 and table int8, got {self.keys.dtype} and {self.table.dtype}")
         if (self.keys[1:] <= self.keys[:-1]).any():
             raise ValueError("the keys must rise, each once")
-        if not 0 <= self.power <= 1 or not self.temperature > 0:
+        if not 0 <= self.power <= 1 or not 0 < self.temperature < np.inf:
             raise ValueError(
                 f"power must be from 0 to 1 and temperature above 0, got {self.power} and {self.temperature}"
             )
@@ -90,6 +93,7 @@ class StaticLabeler:
         """Return the probabilities of every turn, float32 [turns of all dialogues, 41], turn after turn. Turns are seen
         one by one; see `Labeler`.
         """
+        dialogues = dialogues_given(dialogues)
         return probabilities_of(self.logits(list(chain.from_iterable(dialogues))) / np.float32(self.temperature))
 
     def logits(self, texts: Sequence[str]) -> Floats:
@@ -117,19 +121,20 @@ class StaticLabeler:
         """Load what `save` wrote.
 
         Raises:
-            ValueError: the folder holds no such labeler.
+            ValueError: the folder holds no such labeler, or a file of it is damaged.
         """
         if not (Path(folder) / _FILE).is_file():
             raise ValueError(f"no static labeler in {str(folder)!r}: expected a folder with {_FILE} and record.json")
         arrays, facts, record = read_folder(folder, _FILE)
-        return cls(
-            arrays["keys"],
-            arrays["table"],
-            arrays["scale"],
-            arrays["bias"],
-            **json.loads(facts["labeler"]),
-            record=record,
-        )
+        with usable(Path(folder) / _FILE):
+            return cls(
+                arrays["keys"],
+                arrays["table"],
+                arrays["scale"],
+                arrays["bias"],
+                **json.loads(facts["labeler"]),
+                record=record,
+            )
 
     def _packed(self) -> bytes:
         arrays: Arrays = {"keys": self.keys, "table": self.table, "scale": self.scale, "bias": self.bias}

@@ -186,7 +186,7 @@ def _use(record: Row) -> str:
         'classify = pipeline("text-classification", '
         f'model="{PLACEHOLDER}"{", trust_remote_code=True" if custom else ""}, top_k=3)'
     )
-    dialogue = 'classify(["I lost my job.", "Oh no, what happened?"])  # a list of turns is a dialogue, oldest first\n'
+    dialogue = 'classify({"turns": ["I lost my job.", "Oh no, what happened?"]})  # a dialogue, oldest turn first\n'
     dialogue = dialogue if custom and record["task"] == "dialogue" else ""
     code = f'```python\nfrom transformers import pipeline\n\n{call}\nclassify("I lost my job.")\n{dialogue}```'
     return f"{code}\n\nOr {own.format(record['shipped_as'])}" if "shipped_as" in record else code

@@ -166,7 +166,7 @@ def _rows_of_the_hub(name: str, meant: Selection) -> Iterator[Record]:
     from datasets import load_dataset
 
     try:
-        found = load_dataset(name, meant.config, revision=meant.revision)
+        found = load_dataset(name, meant.config, revision=meant.revision, trust_remote_code=False)
     except Exception as error:  # of the Hub, the network, and files of others
         raise ValueError(
             f"{name} is neither a file or folder here nor a data set that the Hub gave ({error}); mind --config and "

@@ -1,6 +1,5 @@
 """The SVM and the network together: each is right where the other is not sure, and their mean is better than either."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 from edos_dataset.arrays import Doubles, Floats
 from edos_dataset.segmentation.turns.evidence import probabilities, read
 from edos_dataset.segmentation.turns.net import NetScorer
+from edos_dataset.segmentation.turns.packed import read_json
 from edos_dataset.segmentation.turns.svm import SvmScorer
 
 
@@ -33,6 +33,14 @@ class BlendScorer:
     net: NetScorer
     record: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse two that judge different languages."""
+        if not self.languages:
+            raise ValueError(
+                f"the two scorers of a blend know no language in common: {', '.join(self.svm.languages)} and "
+                f"{', '.join(self.net.languages)}"
+            )
+
     @property
     def languages(self) -> tuple[str, ...]:
         """Those that both know."""
@@ -54,10 +62,7 @@ class BlendScorer:
 
         Raises:
             FileNotFoundError: one of them is missing.
+            ValueError: a file is damaged, or the two know no language in common.
         """
         folder = Path(folder)
-        return cls(
-            SvmScorer.load(folder / "svm"),
-            NetScorer.load(folder / "net"),
-            json.loads((folder / "record.json").read_text(encoding="utf-8")),
-        )
+        return cls(SvmScorer.load(folder / "svm"), NetScorer.load(folder / "net"), read_json(folder / "record.json"))

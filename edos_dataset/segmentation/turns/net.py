@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from edos_dataset.arrays import Doubles, Floats, Hashes, Ints
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
-from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, write_folder
+from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, usable, write_folder
 
 EVIDENCE = (
     "block.relation",
@@ -115,16 +115,27 @@ class NetScorer:
     _full: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Unpack the weights."""
+        """Unpack the weights, and try them."""
         words = len(self.vocabulary) + SPECIAL
         if self.weights["words"].shape[0] != words:
             raise ValueError(
                 f"the embedding must have {words} rows for {len(self.vocabulary)} words, got "
                 f"{self.weights['words'].shape[0]}"
             )
+        if self.vocabulary.dtype != np.uint64 or (self.vocabulary[1:] <= self.vocabulary[:-1]).any():
+            raise ValueError("the vocabulary must be rising hashes, uint64")
         # In the order in which files hold them: products of arrays that lie otherwise differ in the last bit.
         self._full.update({name: value.astype(np.float32, order="C") for name, value in self.weights.items()})
         self._full["words"] *= self._full.pop("words_scale")
+        if not self.languages or not all(isinstance(language, str) for language in self.languages):
+            raise ValueError(f"languages must be codes, one at least, got {self.languages!r}")
+        for name, rows in (("cases", 1 + 2 * CASES), ("evidence", BINS * len(EVIDENCE))):
+            if len(self._full[name]) != rows:
+                raise ValueError(f"{name} must have {rows} rows, got {len(self._full[name])}")
+        empty, two = np.array([0, 1, 0, 1, 0]), np.array([0, 2, 4])
+        tried = self._log_odds(NetInputs(empty, empty, two, np.zeros((2, len(EVIDENCE)), np.int64)))
+        if tried.shape != (2,) or not np.isfinite(tried[1]):
+            raise ValueError(f"the weights give {tried.tolist()} for two sentences of a word, which are no scores")
 
     @property
     def identity(self) -> str:
@@ -177,9 +188,11 @@ class NetScorer:
 
         Raises:
             FileNotFoundError: the folder holds no such scorer.
+            ValueError: a file of it is damaged.
         """
         weights, facts, record = read_folder(folder, _FILE)
-        return cls(weights, weights.pop("vocabulary"), tuple(json.loads(facts["languages"])), record)
+        with usable(Path(folder) / _FILE):
+            return cls(weights, weights.pop("vocabulary"), tuple(json.loads(facts["languages"])), record)
 
     def _packed(self) -> bytes:
         return pack({**self.weights, "vocabulary": self.vocabulary}, {"languages": json.dumps(self.languages)})

@@ -1,20 +1,25 @@
-"""The folder in which a learned scorer of turns lies: its arrays with what is said of them, and the record of its
-making.
+"""The folder in which something learned lies: its arrays with what is said of them, and the record of its making.
+
+Such folders come from others too, and copies break off, so whatever is wrong with a file is one sentence that names it.
+Arrays are safetensors and nothing else: formats that run code when they are read, such as pickles, are not read.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 Arrays = dict[str, npt.NDArray[Any]]
 _RECORD = "record.json"
+_LARGEST_JSON = 1 << 27
+_MEND = "it is damaged, or no file of such a model: copy, fetch or make the model again"
 
 
 def pack(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, str]) -> bytes:
@@ -41,11 +46,71 @@ def read_folder(folder: str | Path, file: str) -> tuple[Arrays, dict[str, str], 
 
     Raises:
         FileNotFoundError: the folder holds no such file.
+        ValueError: a file is damaged.
     """
     folder = Path(folder)
     if not (folder / file).is_file():
         raise FileNotFoundError(f"no turn scorer in {str(folder)!r}: expected a folder with {file} and {_RECORD}")
-    with safe_open(folder / file, framework="np") as opened:
-        arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - the handle is no dictionary
-        facts = dict(opened.metadata())
-    return arrays, facts, json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+    return *read_arrays(folder / file), read_json(folder / _RECORD)
+
+
+def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
+    """Return the arrays of a safetensors file, by name, and what it says of them.
+
+    Raises:
+        ValueError: the file is broken off or of another format, or a number in it is none.
+    """
+    with usable(path):
+        with safe_open(path, framework="np") as opened:
+            arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no dictionary
+            facts = dict(opened.metadata() or {})
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise ValueError(f"{name} holds values that are not numbers")
+    return arrays, facts
+
+
+def read_header(path: Path) -> None:
+    """Check that a safetensors file is whole, without reading its arrays.
+
+    Raises:
+        ValueError: it is broken off or of another format.
+    """
+    with usable(path), safe_open(path, framework="np"):
+        pass
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file beside a model.
+
+    Raises:
+        ValueError: it holds no JSON object, or is too large or too deep for one that a program wrote.
+    """
+    with usable(path):
+        if path.stat().st_size > _LARGEST_JSON:
+            raise ValueError(f"it has {path.stat().st_size:,} bytes")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError(f"expected a JSON object, got {type(content).__name__}")
+    return content
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Read a file of a model inside the `with` block: whatever its content leads to becomes one sentence.
+
+    Raises:
+        ValueError: it cannot be used.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ValueError(f"{path} is missing: copy, fetch or make the whole model again") from error
+    except KeyError as error:
+        raise ValueError(f"{path} cannot be used: {error} is missing in it; {_MEND}") from error
+    except (
+        *(SafetensorError, ValueError, TypeError, AttributeError, IndexError),
+        *(OverflowError, RecursionError, MemoryError),
+    ) as error:
+        told = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ValueError(f"{path} cannot be used: {told}; {_MEND}") from error

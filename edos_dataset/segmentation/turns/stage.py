@@ -14,6 +14,7 @@ from edos_dataset.arrays import flags, unnest
 from edos_dataset.languages.codes import same_language
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import TURN, TURNS
+from edos_dataset.segmentation.turns.continuation import smooth
 from edos_dataset.segmentation.turns.rules import RuleScorer
 
 
@@ -96,11 +97,16 @@ def load_scorer(name: str) -> TurnScorer:
     """
     if name in SCORERS:
         return _made(SCORERS[name])
+    return _made(_maker(name), Path(name))
+
+
+def _maker(folder: str) -> Callable[[Path], TurnScorer]:
+    """Return what reads a folder of weights, known by its files."""
     for file, make in _FILES.items():
-        if (Path(name) / file).is_file():
-            return _made(make, Path(name))
+        if (Path(folder) / file).is_file():
+            return make
     raise ValueError(
-        f"no turn scorer is named {name!r}; there is {', '.join(SCORERS)}, or give a folder that "
+        f"no turn scorer is named {folder!r}; there is {', '.join(SCORERS)}, or give a folder that "
         "training/train_turn_segmenter.py wrote"
     )
 
@@ -136,11 +142,15 @@ class SegmentTurns(Stage):
     def __post_init__(self) -> None:
         """Check the parameters."""
         if self.scorer not in SCORERS:
-            load_scorer(self.scorer)
+            _maker(self.scorer)  # weights are not read before `check`
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold is {self.threshold}, but scores lie between 0 and 1")
         if not self.max_pause >= 0:
             raise ValueError(f"max_pause must be at least 0 seconds, got {self.max_pause}")
+
+    def check(self) -> None:
+        """Read the scorer's weights."""
+        load_scorer(self.scorer)
 
     def inputs(self) -> dict[str, str]:
         """Return the hash of the scorer's weights."""
@@ -187,7 +197,7 @@ class SegmentTurns(Stage):
         ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
         groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
         columns = {
-            "text": pc.binary_join(pa.ListArray.from_arrays(groups, _smooth(sentences.field("text"), starts)), " "),
+            "text": pc.binary_join(pa.ListArray.from_arrays(groups, smooth(sentences.field("text"), starts)), " "),
             "start": sentences.field("start").take(pa.array(starts)),
             "end": sentences.field("end").take(pa.array(ends)),
             "sentence_ids": pa.ListArray.from_arrays(groups, sentences.field("id")),
@@ -235,14 +245,3 @@ def _heed_names(sentences: pa.StructArray, offsets: np.ndarray, begins: np.ndarr
     begins = begins.copy()
     begins[named] = ~again
     return begins
-
-
-def _smooth(texts: pa.StringArray, starts: np.ndarray) -> pa.StringArray:
-    """Take away the marks of continuation where a turn goes on: "if it..." and "...rains" are "if it rains"."""
-    opens = flags(pc.match_substring_regex(texts, r"^(?:\.\.\.|…)"))
-    opens[starts] = False
-    if not opens.any():
-        return texts
-    closes = np.r_[opens[1:], False]
-    texts = pc.if_else(pa.array(opens), pc.replace_substring_regex(texts, r"^(?:\.\.\.|…)\s*", ""), texts)
-    return pc.if_else(pa.array(closes), pc.replace_substring_regex(texts, r"\s*(?:\.\.\.|…)$", ""), texts)

@@ -6,6 +6,7 @@ and no machine.
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pyarrow as pa
 from edos_dataset.arrays import Doubles, Floats, Ints
 from edos_dataset.segmentation.turns.evidence import Reading, probabilities, read
 from edos_dataset.segmentation.turns.features import FeatureSettings, Seams, products, read_seams
-from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, write_folder
+from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, usable, write_folder
 
 _CHUNK = 2048  # seams at a time: what is in work stays in the processor's cache
 _FILE = "svm.safetensors"
@@ -42,7 +43,9 @@ class SvmScorer:
     record: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse weights that don't go with the settings."""
+        """Refuse weights that don't go with the settings, and a calibration that gives no probability."""
+        if not (math.isfinite(self.slope) and math.isfinite(self.bias)):
+            raise ValueError(f"slope and bias must be numbers, got {self.slope} and {self.bias}")
         if self.weights.shape != (1 << self.settings.bits,) or self.weights.dtype != np.int8:
             raise ValueError(
                 f"the weights must be int8 [{1 << self.settings.bits}] for {self.settings.bits} bits, got "
@@ -95,10 +98,12 @@ class SvmScorer:
 
         Raises:
             FileNotFoundError: the folder holds no such scorer.
+            ValueError: a file of it is damaged.
         """
         arrays, packed_facts, record = read_folder(folder, _FILE)
-        facts = json.loads(packed_facts["scorer"])
-        return cls(arrays["weights"], facts["slope"], facts["bias"], FeatureSettings(**facts["settings"]), record)
+        with usable(Path(folder) / _FILE):
+            facts = json.loads(packed_facts["scorer"])
+            return cls(arrays["weights"], facts["slope"], facts["bias"], FeatureSettings(**facts["settings"]), record)
 
     def _packed(self) -> bytes:
         facts = {"slope": self.slope, "bias": self.bias, "settings": asdict(self.settings)}

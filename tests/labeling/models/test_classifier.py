@@ -8,7 +8,8 @@ import pytest
 import torch
 from transformers import BertTokenizerFast, RobertaConfig
 
-from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig, sequence
+from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+from edos_dataset.labeling.models.dialogue_pipeline import sequence
 from edos_dataset.labels import LABELS
 
 PEER = Path(os.environ.get("EDOS_DATA_DIR", "/nowhere")).parent / "peers" / "emobert" / "small_emobert.npz"
@@ -113,46 +114,76 @@ def write(folder: Path, **settings) -> DialogueClassifier:
 PIPELINE = """
 import json, sys
 from transformers import pipeline
+from transformers.pipelines.pt_utils import KeyDataset
 classify = pipeline("text-classification", model=sys.argv[1], trust_remote_code=True)
 assert not any(name.startswith("edos_dataset") for name in sys.modules)
-turns = ["i am so sad", "what ?", "you are happy ."]
-answers = [
-    classify("i am happy"),
-    classify(turns),
-    classify(turns, top_k=None),
-    classify([turns, ["i am happy"]], top_k=3, batch_size=2),
-    classify(turns[-1:]),
-]
+texts = ["i am so sad", "what ?", "you are happy ."]
+spoken = [{"speaker": "a", "text": texts[0]}, {"speaker": "b", "text": texts[1]}, {"speaker": "a", "text": texts[2]}]
+chat = [{"role": "user", "content": text} for text in texts]
+rows = [{"said": text, "turns": texts[: end + 1]} for end, text in enumerate(texts)]
+batches = []
+forward = classify.forward
+classify.forward = lambda inputs, **kwargs: (batches.append(len(inputs["input_ids"])), forward(inputs, **kwargs))[1]
+answers = {
+    "text": classify(texts[2]),
+    "everything": classify(texts[2], top_k=None),
+    "texts": classify(texts),
+    "texts_top_2": classify(tuple(texts), top_k=2, batch_size=3),
+    "spoken": classify(spoken),
+    "chat": classify(chat),
+    "turns": classify({"turns": texts}),
+    "turns_top_2": classify({"turns": spoken}, top_k=2),
+    "dialogues": classify([{"turns": texts}, spoken, texts, {"messages": chat}], batch_size=2),
+    "keys": list(classify(KeyDataset(rows, "turns"), batch_size=2)),
+    "keys_of_texts": list(classify(KeyDataset(rows, "said"), batch_size=2)),
+    "rows": list(classify(KeyDataset([{"chat": chat}], "chat"))),
+    "generator": list(classify((row["turns"] for row in rows), batch_size=2)),
+    "iterator": list(classify(iter(rows), top_k=1)),
+}
 errors = []
-for bad in ([], [[]], [1], 7):
+bad = [[], "", 7, b"x", None, [[]], [1], [texts, 1], {}, {"turns": []}, {"turns": "a"}, {"turns": [1]}, {"said": "a"}]
+for given in [*bad, chat[0], [texts[0], chat[0]], [{"role": "user", "content": [1]}], iter([[]])]:
     try:
-        classify(bad)
+        list(classify(given))
+        errors.append("")
     except ValueError as error:
         errors.append(str(error))
-print(json.dumps([answers, errors]))
+for top_k in (0, -1, True, "three", 1.5):
+    try:
+        classify("what ?", top_k=top_k)
+        errors.append("")
+    except ValueError as error:
+        errors.append(str(error))
+print(json.dumps([answers, errors, batches]))
 """
 
 
 def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path, environment):
+    """What it takes and gives is what pipelines of transformers take and give: a list of strings is a batch."""
     model = write(tmp_path)
     done = subprocess.run(["python", "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
-    (text, dialogue, everything, batch, last), errors = json.loads(done.stdout.splitlines()[-1])
-    assert (
-        len(text) == len(dialogue) == 1
-        and len(everything) == 41
-        and sum(answer["score"] for answer in everything) == pytest.approx(1)
-    )
-    assert everything[0]["score"] != pytest.approx(last[0]["score"], rel=1e-3), "the history changes the answer"
-    assert [answer["label"] for answer in batch[0]] == [answer["label"] for answer in everything[:3]]
-    assert batch[1][0]["score"] == pytest.approx(text[0]["score"], abs=1e-6)
-    assert len(errors) == 4
-    # the same by hand: newest turn first, "[CLS] you are happy . [SEP] what ? [SEP] i am so sad [SEP]"
+    found, errors, batches = json.loads(done.stdout.splitlines()[-1])
+    same = lambda answer: {"label": answer["label"], "score": pytest.approx(answer["score"], abs=1e-5)}  # noqa: E731
+    everything = found["everything"]
+    assert len(everything) == 41 and sum(answer["score"] for answer in everything) == pytest.approx(1)
+    assert found["text"] == [same(everything[0])] == [same(found["texts"][2])]
+    assert [len(answers) for answers in found["texts_top_2"]] == [2, 2, 2]
+    assert found["texts"] == [same(answers[0]) for answers in found["texts_top_2"]]
+    [dialogue] = found["turns"]
+    assert dialogue["score"] != pytest.approx(found["text"][0]["score"], rel=1e-3), "the history changes the answer"
+    assert found["spoken"] == found["chat"] == [dialogue] == [same(found["turns_top_2"][0])]
+    assert found["dialogues"] == [same(dialogue)] * 4 and found["rows"] == [same(dialogue)]
+    assert found["keys"] == found["generator"] == [same(answers[0]) for answers in found["iterator"]]
+    assert found["keys"][2] == same(dialogue) and found["keys"][0] == found["keys_of_texts"][0]
+    assert found["keys_of_texts"] == [same(answer) for answer in found["texts"]]
+    assert batches.count(3) == 1 and batches.count(2) == 2 + 1 + 1 + 1, "batch_size is heeded"
+    assert errors[1] == "" and all(errors[:1] + errors[2:]), "an empty text is a text; nothing else bad is one"
+    assert "is empty" in errors[0] and "{'turns': [text, ...]}" in errors[2] and "input 1 is 1" in errors[7]
     ids = torch.tensor([[2, 10, 11, 8, 14, 3, 12, 13, 3, 5, 6, 7, 9, 3]])
     with torch.inference_mode():
         by_hand = torch.softmax(model(ids).logits[0], 0)
-    assert everything[0]["label"] == LABELS[int(by_hand.argmax())]
-    assert everything[0]["score"] == pytest.approx(float(by_hand.max()), abs=1e-6)
+    assert dialogue == {"label": LABELS[int(by_hand.argmax())], "score": pytest.approx(float(by_hand.max()), abs=1e-6)}
 
 
 @pytest.mark.parametrize(

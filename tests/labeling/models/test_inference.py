@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import pipeline
 
-from edos_dataset.labeling.models.classifier import sequence
+from edos_dataset.labeling.models.dialogue_pipeline import sequence
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
@@ -88,7 +88,7 @@ def test_any_order_of_the_labels_will_do(folder):
 def test_labels_are_those_of_the_pipeline_also_after_it_has_run(folder):
     pipe = pipeline("text-classification", model=str(folder / "dialogue"), trust_remote_code=True, device="cpu")
     seen = [dialogue[:end] for dialogue in DIALOGUES for end in range(1, len(dialogue) + 1)]
-    expected = [result[0] for result in pipe(seen)]
+    expected = pipe(seen)
     found = TransformerLabeler(folder / "dialogue").predict_proba(DIALOGUES)
     assert [LABELS[label] for label in found.argmax(axis=1)] == [result["label"] for result in expected]
     assert np.allclose(found.max(axis=1), [result["score"] for result in expected], atol=1e-6)
@@ -99,7 +99,9 @@ def test_a_separator_written_in_a_turn_does_not_end_it(folder):
     labeler = TransformerLabeler(folder / "dialogue")
     assert [row.count(3) for row in labeler._sequences([turns])] == [1, 2]
     pipe = pipeline("text-classification", model=str(folder / "dialogue"), trust_remote_code=True, device="cpu")
-    assert pipe(turns, top_k=1)[0]["score"] == pytest.approx(labeler.predict_proba([turns])[1].max(), abs=1e-6)
+    assert pipe({"turns": turns}, top_k=1)[0]["score"] == pytest.approx(
+        labeler.predict_proba([turns])[1].max(), abs=1e-6
+    )
 
 
 def test_a_plain_model_reads_the_history_that_its_configuration_names(folder, tmp_path):

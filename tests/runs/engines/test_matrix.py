@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.commands.curate import curate, subtitles_to_dialogues
-from edos_dataset.runs.recipes import override
+from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
 
 pytestmark = pytest.mark.slow

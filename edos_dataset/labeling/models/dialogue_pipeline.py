@@ -1,0 +1,150 @@
+"""Dialogues as the input of a classifier: how one is given to a pipeline of transformers, and in which order the model
+reads it.
+
+This file travels with every saved model (`trust_remote_code=True`), beside `classifier.py`, so it imports nothing of
+this package.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any, cast
+
+import torch
+from torch.utils.data import Dataset
+from transformers import TextClassificationPipeline
+
+_WANTED = (
+    "expected a text, or a dialogue: {'turns': [text, ...]}, or a list of messages such as {'speaker': ..., 'text': "
+    "...} or {'role': ..., 'content': ...}, oldest first"
+)
+
+
+def sequence(turns: Sequence[list[int]], start: int, separator: int, separators: int, max_length: int) -> list[int]:
+    """Return the token ids of a dialogue, newest turn first: start, newest, separators, the one before, ..., separator.
+
+    Args:
+        turns: token ids of the turns without special tokens, oldest first; at least one turn.
+        start: id of the token that opens the sequence.
+        separator: id of the token that ends a turn.
+        separators: how many of them stand between two turns.
+        max_length: most tokens of the result, at least 3; what is older is cut off, the last token stays a separator.
+    """
+    ids = [start]
+    for age, turn in enumerate(reversed(turns)):
+        if len(ids) + separators >= max_length and age:
+            break
+        ids += [separator] * (separators - 1 if age else 0) + turn[:max_length] + [separator]
+    if len(ids) > max_length:
+        ids = [*ids[: max_length - 1], separator]
+    return ids
+
+
+class DialoguePipeline(TextClassificationPipeline):
+    """`pipeline("text-classification", model=..., trust_remote_code=True)`: the label of a text, or of the last turn of
+    a dialogue.
+
+    As in every pipeline of transformers, a string is one text and a list of strings a batch of texts that have nothing
+    to do with each other. A dialogue is a dictionary `{"turns": [text, ...]}`, or a list of messages, `{"speaker",
+    "text"}` or `{"role", "content"}`, oldest first. A list of these, or of lists of turns, is a batch of dialogues.
+    Data sets (`KeyDataset`) and generators of texts and dialogues are streamed. `top_k=3` gives the three most probable
+    labels and `top_k=None` all of them.
+    """
+
+    def _sanitize_parameters(self, function_to_apply: Any = None, top_k: Any = "", **kwargs: Any) -> Any:  # noqa: ANN401
+        """Return the parameters of the three steps.
+
+        Raises:
+            ValueError: top_k is neither a number of labels nor None.
+        """
+        if top_k not in ("", None) and (not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1):
+            raise ValueError(f"top_k is {top_k!r}: give how many labels are wanted, at least 1, or None for all")
+        return cast(Any, super())._sanitize_parameters(function_to_apply, top_k, **kwargs)
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Return `[{"label", "score"}, ...]` for one text or dialogue, `top_k` of them or 1; for a list of several a
+        list with `{"label", "score"}` for each, or with such a list where `top_k` is given; for a data set or a
+        generator an iterator over the same.
+
+        Raises:
+            ValueError: an input is none, or empty; of a data set or a generator when it is its turn.
+        """
+        call = cast(Any, super().__call__)
+        if isinstance(inputs, str | Mapping) or _is_dialogue(inputs):
+            result = call({"turns": turns_of(inputs, "the input")}, *args, **kwargs)
+            return result if isinstance(result, list) else [result]
+        if isinstance(inputs, list | tuple):
+            if not inputs:
+                raise ValueError(f"the input is empty: {_WANTED}, or several of these")
+            return call(list(_each(inputs)), *args, **kwargs)
+        if not isinstance(inputs, bytes):
+            if isinstance(inputs, Sized) and hasattr(inputs, "__getitem__"):
+                return call(_Rows(inputs), *args, **kwargs)
+            if isinstance(inputs, Iterable):
+                return call(_each(inputs), *args, **kwargs)
+        raise ValueError(f"the input is {_shown(inputs)}: {_WANTED}, or several of these")
+
+    def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue: as many of its turns as the model was
+        trained to read.
+        """
+        tokenizer, config = cast(Any, self.tokenizer), self.model.config
+        turns = inputs["turns"] if config.context is None else inputs["turns"][-config.context - 1 :]
+        read = tokenizer(turns, add_special_tokens=False, split_special_tokens=True)["input_ids"]  # "[SEP]" is text
+        ids = torch.tensor(
+            [sequence(read, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)]
+        )
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def turns_of(given: Any, where: str) -> list[str]:  # noqa: ANN401 - whatever a user gives
+    """Return the turns of a text or dialogue, oldest first; `where` names it in messages.
+
+    Raises:
+        ValueError: it is neither, or empty.
+    """
+    turns = given
+    if isinstance(given, str):
+        turns = [given]
+    elif isinstance(given, Mapping):
+        alone = [] if {"role", "speaker"} & given.keys() else [given.get("text")]  # a message is no dialogue
+        turns = given.get("turns", given.get("messages", alone))
+    if isinstance(turns, str | bytes | Mapping) or not isinstance(turns, Sequence):
+        raise ValueError(f"{where} is {_shown(given)}: {_WANTED}")
+    texts = [turn.get("text", turn.get("content")) if isinstance(turn, Mapping) else turn for turn in turns]
+    if not texts:
+        raise ValueError(f"{where} is {_shown(given)}, which holds no turn: {_WANTED}")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"{where} is {_shown(given)}, whose turn {number} is no text: {_WANTED}")
+    return texts
+
+
+def _is_dialogue(inputs: Any) -> bool:  # noqa: ANN401
+    """Tell a list of messages from a list of dialogues and texts."""
+    return (
+        isinstance(inputs, list | tuple)
+        and bool(inputs)
+        and all(isinstance(each, Mapping) and not {"turns", "messages"} & each.keys() for each in inputs)
+    )
+
+
+def _each(inputs: Iterable[Any]) -> Iterator[dict[str, list[str]]]:
+    for number, each in enumerate(inputs):
+        yield {"turns": turns_of(each, f"input {number}")}
+
+
+class _Rows(Dataset[Any]):
+    """The rows of a data set as dialogues, each made when it is wanted."""
+
+    def __init__(self, rows: Any) -> None:  # noqa: ANN401
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: int) -> dict[str, list[str]]:
+        return {"turns": turns_of(self.rows[number], f"input {number}")}
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."
