@@ -21,8 +21,8 @@ def hydrate(
         list[Path],
         typer.Argument(
             help=(
-                "Your files, folders and zip archives of the same subtitles; files other than OPUS need the folder "
-                "names of the run."
+                "Your files, folders and zip archives of the same subtitles, under whatever names: documents that are "
+                "not there by name are looked for by what is said in them."
             ),
             show_default=False,
         ),
@@ -56,6 +56,7 @@ def hydrate(
             out,
             workers=workers or default_workers(),
             engine=engine or default_engine(),
+            max_missing=max_missing,
             force=force,
             progress=progress,
         )

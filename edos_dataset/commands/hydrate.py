@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from edos_dataset.arrays import nest, unnest
+from edos_dataset.arrays import unnest
 from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films, fingerprint_of
 from edos_dataset.commands.labels_only import labelling, text_stages
+from edos_dataset.commands.renamed import labelled_films
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
@@ -36,14 +36,16 @@ from edos_dataset.runs.pipeline import Output, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
-from edos_dataset.schema import FILE, TURN_LABEL_CONFIGS
+from edos_dataset.schema import TURN_LABEL_CONFIGS
 from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns
-from edos_dataset.sources.contents import contents_of, with_contents
+from edos_dataset.sources.contents import contents_of
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 from edos_dataset.text import hash64
 
 MISSING = "missing.jsonl"
+MAX_MISSING = 0.01
+"""Share of dialogues or documents that may be missing without ado."""
 NO_DOCUMENT, UNREAD, NO_DIALOGUE = "document_not_found", "document_not_read", "dialogue_not_found"
 """Reasons beside TEXT_DIFFERS: the file is not among the sources; it could not be read; no dialogue of it begins with
 that sentence.
@@ -58,6 +60,7 @@ def hydrate(
     workers: int = 1,
     engine: str = "local",
     shard_sentences: int = SHARD_SENTENCES,
+    max_missing: float = MAX_MISSING,
     force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any] | None:
@@ -74,6 +77,8 @@ def hydrate(
         workers: processes.
         engine: where they run (`runs.engines.base`).
         shard_sentences: sentences a shard.
+        max_missing: share of the labelled documents, 0 to 1; if more are not there by name, the files that have no
+            labels are read, too, and told by what is said in them (`commands.renamed`).
         force: replace a finished hydration by one of other labels or input, and files that were edited since.
         progress: called after each shard.
 
@@ -98,11 +103,12 @@ def hydrate(
     reader = stages[0]
     assert isinstance(reader, ReadFilms)
     inventory = find_films(sources, reader.language)
-    films = with_contents(labelled_films(inventory.films, published.documents))
     pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
-    made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))
     with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
+        search = Run(folder.run / "search", crew, progress=progress)
+        films, renamed = labelled_films(inventory.films, published, max_missing, search, stages, shard_sentences)
+        made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))
         made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
@@ -119,6 +125,9 @@ def hydrate(
             recipe=dump_recipe([*stages, Output(facts["config"])], published=True),
             labels=facts,
             input=inventory.facts() | inputs,
+            remarks=[f"{renamed:,} documents have other names here and were found by what is said in them"]
+            * bool(renamed)
+            or None,
             stages=[stage_entry(count) for count in run.counts],
             quarantined=[*inventory.quarantined, *quarantined],
             configs={written.config: summary(written) for written in configs},
@@ -164,16 +173,6 @@ def read_facts(labels: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise FolderError(f"{path} is not the manifest of `edos labels-only`, or damaged: fetch it again")
-
-
-def labelled_films(films: pa.Table, documents: pa.StringArray) -> pa.Table:
-    """Return the files that have labels, each as a film of its own, in the order of FILMS."""
-    files, offsets = unnest(films, "files")
-    chosen = pa.array(np.flatnonzero(pc.is_in(files.field("document_id"), value_set=documents)))
-    owners = np.repeat(np.arange(films.num_rows), np.diff(offsets))[chosen.to_numpy()]
-    picked = files.take(chosen)
-    lists = nest(np.arange(len(picked) + 1), FILE, {field.name: picked.field(field.name) for field in FILE})
-    return pa.table({"film": films["film"].take(pa.array(owners)), "files": lists}, schema=films.schema)
 
 
 def ids_of(shards: Sequence[Path]) -> np.ndarray:

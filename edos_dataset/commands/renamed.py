@@ -14,14 +14,53 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
+from edos_dataset.commands.curate import cut_films
 from edos_dataset.publishing.attach import PublishedLabels
 from edos_dataset.publishing.hashes import text_hash
+from edos_dataset.runs.pipeline import Output
+from edos_dataset.runs.recipes import Item
+from edos_dataset.runs.run import Run
 from edos_dataset.runs.shards import read_shard
 from edos_dataset.schema import FILE
+from edos_dataset.sources.contents import with_contents
 from edos_dataset.text import hash64
 
 SHARE = 0.5
 """Of a document's labelled dialogues that a file must have."""
+
+
+def labelled_films(
+    films: pa.Table,
+    published: PublishedLabels,
+    most: float,
+    search: Run,
+    stages: Sequence[Item],
+    shard_sentences: int,
+) -> tuple[pa.Table, int]:
+    """Return the files that have labels, under the names that these have, and how many have other names themselves.
+
+    Args:
+        films: FILMS that are there.
+        published: the labels.
+        most: share of the documents that may be missing by name, 0 to 1; if more are, all files without labels are
+            read to find them.
+        search: carries that out.
+        stages: from files to dialogues.
+        shard_sentences: sentences a shard.
+
+    Returns:
+        FILMS, each file as a film of its own, its content as its stamp.
+    """
+    documents = documents_of(films)
+    named = pc.is_in(documents, value_set=published.documents).to_numpy(zero_copy_only=False)
+    labelled = with_contents(pick(films, named))
+    missing = published.documents.filter(pc.invert(pc.is_in(published.documents, value_set=documents)))
+    if named.all() or len(missing) <= most * len(published.documents):
+        return labelled, 0
+    others = with_contents(pick(films, ~named))
+    shards = search.execute(cut_films(others, shard_sentences), [*stages, Output("os")])["os"]
+    renamed = rename(others, find_renamed(published, missing, shards))
+    return pa.concat_tables([labelled, renamed]), renamed.num_rows
 
 
 def pick(films: pa.Table, wanted: Sequence[bool] | np.ndarray) -> pa.Table:
@@ -87,12 +126,6 @@ def find_renamed(published: PublishedLabels, missing: pa.Array, shards: Sequence
             found[ours] = theirs
             taken.add(theirs)
     return found
-
-
-def missing_documents(published: PublishedLabels, films: pa.Table) -> pa.Array:
-    """Return the ids of the labelled documents that no file is called by."""
-    known = pc.is_in(published.documents, value_set=documents_of(films).cast(pa.string()))
-    return published.documents.filter(pc.invert(known))
 
 
 def _key(dialogue: str, first: str) -> int:

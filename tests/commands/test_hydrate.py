@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -127,7 +128,7 @@ def test_fewer_films_and_more_files_change_no_dialogue(run, labels, films, tmp_p
     copy = next(path for path in sorted((mine / "xml").rglob("*.xml")) if f"2004/9000101/{path.stem}" in kept)
     better = copy.with_name("1.xml")  # reads before the labelled file of its film, and equals it
     better.write_bytes(copy.read_bytes())
-    shutil.copy(films / "own" / "boat.srt", mine)  # another name, so another document
+    (mine / "kite.srt").write_text(OWN.format(name="kite"), encoding="utf-8")  # has no labels
     done = edos("hydrate", labels, mine, "--out", tmp_path / "back", "--workers", 1)
     assert done.exit_code == 3
     assert "are missing" in done.stderr
@@ -141,6 +142,38 @@ def test_fewer_films_and_more_files_change_no_dialogue(run, labels, films, tmp_p
         row["dialogue_id"] for _, row in in_label_order(run) if row["document_id"].startswith(others)
     ]
     assert edos("hydrate", labels, mine, "--out", tmp_path / "back", "--max-missing", 1).exit_code == 0
+
+
+def test_renamed_files_are_found_by_what_is_said_in_them(run, labels, films, tmp_path):
+    """Also beside copies of themselves and files of others; the rows are those of the run, whatever their order."""
+    mine = tmp_path / "mine"
+    for number, path in enumerate(sorted(path for path in films.rglob("*") if path.is_file())):
+        other = mine / f"{number % 3}" / f"film {number}{''.join(path.suffixes)}"
+        other.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, other)
+        shutil.copy(path, other.with_name(f"copy of {other.name}"))
+    (mine / "other.srt").write_text(OWN.format(name="kite"), encoding="utf-8")
+    result = edos("hydrate", labels, mine, "--out", tmp_path / "back", "--workers", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "documents have other names here" in result.stdout
+    key = lambda entry: entry[1]["dialogue_id"]  # noqa: E731
+    assert sorted(rows_of(tmp_path / "back", "edos"), key=key) == sorted(rows_of(run, "edos"), key=key)
+    assert missing(tmp_path / "back") == []
+    again = edos("hydrate", labels, mine, "--out", tmp_path / "back", "--json", "--workers", 1)
+    assert json.loads(again.stdout)["shards"]["made_now"] == 0
+
+
+@pytest.mark.parametrize("label", [200, -7])
+def test_labels_that_are_none_are_refused(label, labels, films, tmp_path):
+    copy = shutil.copytree(labels, tmp_path / "labels")
+    path = next((copy / "labels_only").glob("train*.parquet"))
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    rows[0]["turns"][0]["label"] = label
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    result = edos("hydrate", copy, films, "--out", tmp_path / "back", "--workers", 1)
+    assert result.exit_code == 1 and not (tmp_path / "back" / "manifest.json").exists()
+    assert f"holds the label {label}: labels are numbers from 0 to 40" in result.stderr
 
 
 def test_each_reason(run, labels, films, tmp_path):
@@ -190,7 +223,9 @@ def test_each_reason(run, labels, films, tmp_path):
 
 def test_nothing_found(labels, tmp_path):
     other = tmp_path / "other"
-    shutil.copytree(SAMPLE / "vtt", other / "vtt")
+    other.mkdir()
+    for name in ("kite", "cart", "sledge"):
+        (other / f"{name}.srt").write_text(OWN.format(name=name), encoding="utf-8")
     result = edos("hydrate", labels, other, "--out", tmp_path / "back", "--workers", 1)
     assert result.exit_code == 3
     assert "0 of 45 dialogues found" in result.stdout
