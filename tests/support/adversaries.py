@@ -63,16 +63,9 @@ def texts_of_signs():
         yield _grown("", sign, "\0")
 
 
-def texts_against_all():
-    """Yield the same against code that is not known."""
-    for sign in SIGNS:
-        for again in dict.fromkeys((sign, f"{sign} ", f"{sign}a", f"a{sign}", f"A {sign} ", f"{sign}\n")):
-            yield _grown("", again, "\0a")
-
-
-def check_growth(run, texts, size=SIZE):
+def check_growth(run, texts, per_character=PER_CHARACTER, size=SIZE):
     """Return what is wrong with a function of a text, or None: that twice the text takes more than `GROWTH` times the
-    time, or a character more than `PER_CHARACTER`.
+    time, or a character more than so many seconds.
     """
     slow = []
     for text in texts:
@@ -84,14 +77,14 @@ def check_growth(run, texts, size=SIZE):
             slow.append((seconds, text))
     for _, text in sorted(slow, key=lambda pair: -pair[0])[:_SLOWEST]:
         try:
-            if fault := _growth(run, text, size):
+            if fault := _growth(run, text, size, per_character):
                 return fault
         except TooLong:
             return f"{text(60)!r} takes more than {TOO_LONG} s where it is made {LARGEST:,} characters long or less"
     return None
 
 
-def _growth(run, text, size):
+def _growth(run, text, size, per_character):
     number, seconds = size, _least(run, text(size))
     grew = 0  # doublings in a row that took too long; a single one may be where memory is asked for
     while number < LARGEST:
@@ -103,7 +96,7 @@ def _growth(run, text, size):
         if seconds > JUDGED and grew >= 2:
             return f"{text(60)!r}: {number // 2:,} characters take {before:.4f} s, twice as many {seconds:.4f} s"
         if seconds > JUDGED and not grew:
-            return f"{text(60)!r}: {number:,} take {seconds:.4f} s" if seconds > PER_CHARACTER * number else None
+            return f"{text(60)!r}: {number:,} take {seconds:.4f} s" if seconds > per_character * number else None
     return None
 
 

@@ -14,7 +14,7 @@ import pysubs2
 
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.parsed import MOST_LINES, Parsed, ReadError, refuse_longer, refuse_more
-from edos_dataset.sources.subtitles.times import check_times, parse_times
+from edos_dataset.sources.subtitles.times import check_times, parse_time
 from edos_dataset.text import normal_form
 
 VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^\s<>][^<>]*)>")
@@ -104,8 +104,7 @@ def _read_cues(text: str, kind: str) -> Iterator[_Block]:
                 if number or block.start:
                     yield _voiced(block)
                 start, _, end = line.partition(_ARROW)
-                times = parse_times([start.strip(), end.split()[0] if end.split() else ""])
-                block = _Block(times[0], times[1], [])
+                block = _Block(parse_time(start), parse_time((end.split() or [""])[0]), [])
                 number = number or 1
             elif line:
                 block.lines.append(line)

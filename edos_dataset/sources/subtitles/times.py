@@ -34,11 +34,12 @@ def parse_times(values: Sequence[str]) -> np.ndarray:
     )
     times = (digits @ _WEIGHTS) / 1000
     for index in np.flatnonzero(~usual).tolist():
-        times[index] = _parse_time(values[int(index)])
+        times[index] = parse_time(values[int(index)])
     return np.asarray(times)
 
 
-def _parse_time(value: str) -> float:
+def parse_time(value: str) -> float:
+    """Return one time as `parse_times` does."""
     match = _SHAPE.fullmatch(value) if len(value) <= 40 else None
     if not match:
         return np.nan
