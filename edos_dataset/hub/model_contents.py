@@ -29,7 +29,7 @@ _OF_A_MODEL = frozenset(
 single texts and whatever else lies there stay behind.
 """
 _OF_A_SPACE = frozenset({CARD, "LICENSE", "requirements.txt", "pre-requirements.txt", "packages.txt"})
-_IMPORTED = re.compile(rb"^\s*from\s+\.(\w+)\s+import|^\s*from\s+\.\s+import\s+(\w+)", re.MULTILINE)
+_IMPORTED = re.compile(rb"^[ \t]*from\s+\.(\w+)\s+import|^[ \t]*from\s+\.\s+import\s+(\w+)", re.MULTILINE)
 
 
 def read_model(folder: Path) -> Contents | None:

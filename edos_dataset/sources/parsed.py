@@ -37,12 +37,12 @@ def refuse_more(what: str, number: int, most: int) -> None:
 
 
 def refuse_longer(lines: list[str]) -> None:
-    """Refuse a file that has a line of more than `LONGEST_LINE` characters.
+    """Refuse a file of at least one line that has a line of more than `LONGEST_LINE` characters.
 
     Raises:
         ReadError: with the reason not_subtitles.
     """
-    longest = max(map(len, lines), default=0)
+    longest = max(map(len, lines))
     if longest > LONGEST_LINE:
         raise ReadError("not_subtitles", f"a line of {longest:,} characters")
 

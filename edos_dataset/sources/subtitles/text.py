@@ -28,7 +28,8 @@ _INNER_TIME = re.compile(r"<[\d:.,]+>")
 _ARROW = "-->"
 _FIRST_BLOCK = "00:00:00,000 --> 00:00:00,000\n"
 _EVENT = re.compile(
-    r"^Dialogue:[^,\n]*,(?:\s*\d{1,2}:(?:\d{1,2}:\d{1,2}[.,]\d{1,3}|\d\d:\d\d)\s*,){2}(?:[^,\n]*,){6}", re.MULTILINE
+    r"^Dialogue:[^,\n]*,(?:[^\S\n]*\d{1,2}:(?:\d{1,2}:\d{1,2}[.,]\d{1,3}|\d\d:\d\d)[^\S\n]*,){2}(?:[^,\n]*,){6}",
+    re.MULTILINE,
 )
 
 
