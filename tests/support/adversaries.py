@@ -18,7 +18,7 @@ except ImportError:  # Python 3.10
     import sre_parse as parser
 
 SIZE = 2000  # characters of the first try
-LARGEST = 24 * SIZE
+LARGEST = 16 * SIZE
 SUSPICIOUS = 0.0005  # seconds of the first try from which on growth is measured
 JUDGED = 0.03  # seconds from which on a time is more than noise
 GROWTH = 3.0  # times the time that twice the text may take
@@ -37,7 +37,7 @@ _CATEGORIES = {
 _REPEATS = tuple(
     getattr(codes, name) for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") if hasattr(codes, name)
 )
-_SLOWEST = 3  # texts of a first try whose growth is measured
+_SLOWEST = 2  # texts of a first try whose growth is measured
 _OFTEN, _MOST = 16, 16
 _ENDS = ("\0", "a!\n")
 
