@@ -87,12 +87,11 @@ def status(first: str = "starting") -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def progress_bars() -> "Iterator[Progress]":
-    """Show a bar a phase, in shards, with the units read per second and the time left; give the function that a run
-    calls.
+    """Show a bar a phase: its last stage, the shards done of all, the units read per second by name, the time that it
+    took and that is left; give the function that a run calls.
     """
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         TaskID,
         TextColumn,
@@ -103,19 +102,19 @@ def progress_bars() -> "Iterator[Progress]":
     columns = (
         TextColumn("{task.description:<12}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} shards", justify="right"),
+        TextColumn("{task.fields[rate]}", justify="right"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True, quiet=not leads())) as bars:
         tasks: dict[str, TaskID] = {}
 
-        def report(phase: str, done: int, total: int, units: int) -> None:
+        def report(phase: str, done: int, total: int, units: int, unit: str) -> None:
             if phase not in tasks:
                 tasks[phase] = bars.add_task(phase, total=total, rate="")
             elapsed = bars.tasks[tasks[phase]].elapsed
-            rate = f"{units / elapsed:,.0f}/s" if elapsed and units else ""
+            rate = f"{units / elapsed:,.0f} {unit}/s" if elapsed and units else ""
             bars.update(tasks[phase], completed=done, total=total, rate=rate)
 
         yield report

@@ -73,7 +73,7 @@ class LabelTurns(Stage):
         device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
             its number of workers.
         top: how many of the most probable labels stand beside each turn, 1 to 41.
-        batch_tokens: most tokens in a batch, padding included; from 1; by default what suits the device.
+        batch_tokens: most tokens in a batch, padding included; from 1; null takes what suits the device.
         trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
@@ -146,11 +146,12 @@ class AnnotateDialogues(LabelTurns):
     Other tables with turns will do as well: all columns but the turns stay as they are.
 
     Args:
-        model: as for LabelTurns, and so are the others.
-        device: likewise.
-        top: likewise.
-        batch_tokens: likewise.
-        trust_remote_code: likewise.
+        model: a name that `load_labeler` knows, best one that reads a turn's history.
+        device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
+            its number of workers.
+        top: how many of the most probable labels stand beside each turn, 1 to 41.
+        batch_tokens: most tokens in a batch, padding included; from 1; null takes what suits the device.
+        trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
     model: str = "linear-dialogue"

@@ -54,9 +54,9 @@ class Shard(NamedTuple):
     digest: str
 
 
-Progress = Callable[[str, int, int, int], None]
-"""Called with a phase's name, its shards done and in all (this process's share of them), and the units that the first
-stage read in the shards made now, not those reused.
+Progress = Callable[[str, int, int, int, str], None]
+"""Called with a phase's name, its shards done and in all (this process's share of them), how many units the first stage
+read in the shards made now, not those reused, and what these units are.
 """
 
 
@@ -176,13 +176,13 @@ class Run:
 
     def _make(self, phase: Phase, tasks: Sequence[ShardTask], totals: Totals, shards: int) -> None:
         """Make this process's share of the shards that are not there."""
-        units = 0
-        self.progress(phase.name[3:], len(totals.digests), shards, units)
+        units, unit = 0, (phase.step or phase.stages[0]).unit
+        self.progress(phase.name[3:], len(totals.digests), shards, units, unit)
         for target, record in self.engine.map(make_shard, tasks):
             totals.add(target, record)
             self.made += 1
             units += record.counts[0].read
-            self.progress(phase.name[3:], len(totals.digests), shards, units)
+            self.progress(phase.name[3:], len(totals.digests), shards, units, unit)
 
     def _add_shares_of_others(self, targets: Sequence[Path], totals: Totals) -> None:
         for target in targets:

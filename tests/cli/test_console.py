@@ -47,9 +47,10 @@ def test_only_the_first_process_of_a_launcher_prints(rank, prints, monkeypatch, 
 def test_only_the_first_process_of_a_launcher_shows_progress(rank, prints, monkeypatch, capsys):
     monkeypatch.setenv("RANK", rank)
     with progress_bars() as progress:
-        progress("label", 1, 2, 40)
-        progress("label", 2, 2, 80)
-    assert ("label" in capsys.readouterr().err) is prints
+        progress("label", 1, 2, 40, "turns")
+        progress("label", 2, 2, 80, "turns")
+    shown = capsys.readouterr().err
+    assert all((word in shown) is prints for word in ("label", "2/2 shards", " turns/s")), "a bar says what it counts"
 
 
 def test_a_result_of_a_follower_is_printed_by_none(monkeypatch, tmp_path):

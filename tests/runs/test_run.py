@@ -458,16 +458,16 @@ def test_progress(tmp_path):
         first, calls = calls, []
         Run(tmp_path, engine, progress=lambda *call: calls.append(call)).execute(shards_of(SIZES), PIPELINE)
     assert first[:5] == [
-        ("multiples", 0, 4, 0),
-        ("multiples", 1, 4, 3),
-        ("multiples", 2, 4, 6),
-        ("multiples", 3, 4, 9),
-        ("multiples", 4, 4, 11),
+        ("multiples", 0, 4, 0, "files"),
+        ("multiples", 1, 4, 3, "files"),
+        ("multiples", 2, 4, 6, "files"),
+        ("multiples", 3, 4, 9, "files"),
+        ("multiples", 4, 4, 11, "files"),
     ]
     assert calls == [
-        ("multiples", 3, 4, 0),
-        ("multiples", 4, 4, 2),
-        ("double", 4, 4, 0),
+        ("multiples", 3, 4, 0, "files"),
+        ("multiples", 4, 4, 2, "files"),
+        ("double", 4, 4, 0, "files"),
     ]  # the rate is that of shards made now
 
 
