@@ -1,12 +1,13 @@
 """`edos`: registers the commands, one file each. What a command needs is imported when it is called."""
 
 import logging
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from edos_dataset.cli.audit import audit
-from edos_dataset.cli.console import only_the_first_prints
+from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
@@ -23,9 +24,23 @@ from edos_dataset.cli.sample import sample
 from edos_dataset.cli.segment import segment
 from edos_dataset.version import __version__
 
+_ANYWHERE = ("-q", "--quiet", "-v", "--verbose")
+"""Options of `edos` itself that may stand behind the command's name, too."""
+
+
+class _Commands(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer brings a click of its own
+        """Read the command line, with the options that may stand anywhere in front."""
+        end = args.index("--") if "--" in args else len(args)
+        found = [word for word in args[:end] if word in _ANYWHERE]
+        rest = [word for word in args[:end] if word not in _ANYWHERE]
+        return super().parse_args(ctx, [*found, *rest, *args[end:]])
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="""Turn subtitles into dialogues in which every turn carries one of 41 emotions and response intents.
@@ -58,10 +73,23 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show results and errors alone; also behind a command.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Show what libraries log, and tracebacks of errors; also behind a command."
+        ),
+    ] = False,
 ) -> None:
     """Set up what all commands share."""
+    if quiet and verbose:
+        raise typer.BadParameter("--quiet and --verbose exclude each other: give one of them")
+    LOUDNESS.quiet, LOUDNESS.verbose = quiet, verbose
     context.with_resource(only_the_first_prints())
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    level = logging.DEBUG if verbose else logging.ERROR if quiet else logging.WARNING
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
 
 
 for command in (

@@ -10,19 +10,42 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
 
 if TYPE_CHECKING:
     from edos_dataset.runs.run import Progress
 
 
+@dataclass
+class Loudness:
+    """How much is told beside results and errors, as `--quiet` and `--verbose` say.
+
+    Attributes:
+        quiet: no progress and no notes.
+        verbose: tracebacks of errors, too.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+
+
+LOUDNESS = Loudness()
+"""Of this process."""
+
+
 def leads() -> bool:
     """Return whether this process is the only one, or the first of those that a launcher started."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def silent() -> bool:
+    """Return whether no progress is shown: by `--quiet`, or since another process shows it."""
+    return LOUDNESS.quiet or not leads()
 
 
 @contextmanager
@@ -44,32 +67,58 @@ def emit(result: object, as_json: bool, shown: Iterable[RenderableType]) -> None
         shown: otherwise, what a person sees: tables, and lines as rich markup; not looked at if JSON is wanted.
     """
     if as_json:
-        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
+        typer.echo(json_text(result))
     else:
         say(shown)
 
 
+def json_text(result: object) -> str:
+    """Return JSON in which what would steer a terminal is an escape of JSON's, so that the content is the same."""
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    return "".join(json.dumps(character)[1:-1] if _steers(character) else character for character in text)
+
+
 def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
-    """Print tables, and lines as rich markup, which are not broken: terminals do that, and files keep whole lines."""
+    """Print tables, and lines as rich markup, which are not broken: terminals do that, and files keep whole lines. What
+    would steer a terminal, in titles, paths and texts of others, is printed as escapes.
+    """
     console = terminal(stderr)
     for part in shown:
-        console.print(part, soft_wrap=isinstance(part, str), highlight=False)
+        console.print(_Harmless(part), soft_wrap=isinstance(part, str))
+
+
+def note(line: str) -> None:
+    """Tell on standard error, as rich markup, what is good to know and neither result nor error."""
+    if not silent():
+        say([line], stderr=True)
 
 
 def printable(text: str) -> str:
     """Return a text with all that would steer a terminal, and what UTF-8 cannot say, written as escapes."""
     return "".join(
-        character.encode("unicode_escape").decode("ascii")
-        if character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
-        else character
-        for character in text
+        character.encode("unicode_escape").decode("ascii") if _steers(character) else character for character in text
     )
+
+
+def _steers(character: str) -> bool:
+    return character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
+
+
+@dataclass
+class _Harmless:
+    """What is printed, without what would steer a terminal; the colours are rich's own."""
+
+    shown: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.shown, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
 
 
 def terminal(stderr: bool = False) -> Console:
     """Return the console of stdout or stderr; into a file or pipe it writes tables of 160 columns."""
-    console = Console(stderr=stderr, emoji=False)
-    return console if console.is_terminal else Console(stderr=stderr, emoji=False, width=160)
+    console = Console(stderr=stderr, emoji=False, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, emoji=False, highlight=False, width=160)
 
 
 def load_call(*arguments: str) -> str:
@@ -81,8 +130,12 @@ def load_call(*arguments: str) -> str:
 @contextmanager
 def status(first: str = "starting") -> Iterator[Callable[[str], None]]:
     """Give the function that is told what is being done: it shows that at a terminal's foot, else line after line."""
-    with Console(stderr=True, quiet=not leads()).status(first) as shown:
-        yield shown.update if sys.stderr.isatty() else lambda text: typer.echo(text, err=True)
+    with Console(stderr=True, quiet=silent()).status(first) as shown:
+        if silent():
+            yield lambda text: None
+        else:
+            on_terminal = sys.stderr.isatty()
+            yield lambda text: shown.update(escape(printable(text))) if on_terminal else note(escape(text))
 
 
 @contextmanager
@@ -107,7 +160,7 @@ def progress_bars() -> "Iterator[Progress]":
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, quiet=not leads())) as bars:
+    with Progress(*columns, console=Console(stderr=True, quiet=silent())) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(phase: str, done: int, total: int, units: int, unit: str) -> None:

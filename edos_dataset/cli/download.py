@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
-from edos_dataset.cli.console import leads, say
+from edos_dataset.cli.console import note, say, silent
 from edos_dataset.cli.errors import FAILED, WRONG_USAGE, Ended, explained
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def download(
         return yes or typer.confirm("Fetch it?", err=True)
 
     if len(source.files) > 1:
-        typer.echo(f"asking about {len(source.files)} files", err=True)
+        note(f"asking about {len(source.files)} files")
     with _progress() as progress:
         records = fetch(source, target, agree, changed=changed, progress=progress)
     if records is None:
@@ -128,7 +128,7 @@ def _progress() -> "Iterator[FileProgress]":
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True, quiet=not leads()),
+        console=Console(stderr=True, quiet=silent()),
     )
     tasks: dict[str, TaskID] = {}
 

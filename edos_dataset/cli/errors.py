@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import format_exc
 
 import typer
 from rich.markup import escape
 
-from edos_dataset.cli.console import printable, say
+from edos_dataset.cli.console import LOUDNESS, printable, say
 from edos_dataset.runs.engines.base import WorkerDied
 
 FAILED, WRONG_USAGE, TOO_MANY, STOPPED = 1, 2, 3, 130
@@ -47,7 +48,8 @@ def explained(
         typer.Exit: with the exit code.
     """
     try:
-        yield
+        with _traced():
+            yield
     except Ended as end:
         code, message = end.code, str(end)
     except (ValueError, ImportError, WorkerDied) as error:
@@ -72,6 +74,17 @@ def explained(
         return
     say([message], stderr=True)
     raise typer.Exit(code) from None
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    """Print the traceback of an error, before it is told in a sentence, if `--verbose` asks for it."""
+    try:
+        yield
+    except Exception:
+        if LOUDNESS.verbose:
+            typer.echo(printable(format_exc()), err=True, nl=False)
+        raise
 
 
 def _is_shortage(error: Exception) -> bool:

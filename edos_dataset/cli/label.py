@@ -34,7 +34,7 @@ def label(
         int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")
     ] = None,
     engine: Engine = None,
-    top: Annotated[int, typer.Option(help="Most probable labels beside each turn, 1 to 41.")] = 3,
+    top: Annotated[int, typer.Option(min=1, max=41, help="Most probable labels beside each turn.")] = 3,
     batch_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
     ] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from edos_dataset.cli.console import emit, say, status
+from edos_dataset.cli.console import emit, note, status
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import AsJson
 
@@ -71,7 +71,7 @@ def publish(
     chosen = Version.parse(version)
     with status("reading the folder") as tell, reading(folders) as contents:
         if not private and contents.kind == "dataset" and TEXT_LICENCE.encode() in contents.files[CARD].content:
-            say([f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}"], stderr=True)
+            note(f"[yellow]note[/yellow] {_TEXT_IS_PUBLIC}")
         remote = Remote(repo, token, kind=contents.kind, tries=2 if dry_run else 5)
         plan, commit = publishing(contents, remote, chosen, private=private, branch=branch, dry_run=dry_run, say=tell)
     result = {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}
