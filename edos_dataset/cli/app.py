@@ -20,6 +20,7 @@ from edos_dataset.cli.label import label
 from edos_dataset.cli.labels_only import labels_only
 from edos_dataset.cli.publish import publish
 from edos_dataset.cli.recipe import recipe
+from edos_dataset.cli.rejects import rejects
 from edos_dataset.cli.sample import sample
 from edos_dataset.cli.segment import segment
 from edos_dataset.version import __version__
@@ -97,6 +98,7 @@ for command in (
     segment,
     label,
     inspect,
+    rejects,
     recipe,
     sample,
     download,
