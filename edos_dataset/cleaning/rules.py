@@ -19,7 +19,11 @@ from edos_dataset.schema.tables import TURN
 from edos_dataset.text import normalise, tokenize
 
 AFTER_REMOVED = "after_removed_turn"
+"""Reason of what follows a rejected turn."""
+
 SINGLE = "single_turn"
+"""Reason of the turn that is left alone."""
+
 RULES = (
     "documentary",
     "previously_on",

@@ -116,7 +116,8 @@ def _texts(chosen: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any
     """Yield what was dropped as lines, those of one document together."""
     for row in chosen:
         name = escape(f"{row['stage'] or 'before the stages'}: {row['reason']}")
-        yield f"[bold]{name}[/bold], {row['count']:,} {row['unit'][: -1 if row['count'] == 1 else None]}. {escape(row['meaning'])}"
+        unit = row["unit"].removesuffix("s") if row["count"] == 1 else row["unit"]
+        yield f"[bold]{name}[/bold], {row['count']:,} {unit}. {escape(row['meaning'])}"
     before = None
     for unit in shown:
         here = (unit["stage"], unit["reason"], unit["path"], unit["document"])

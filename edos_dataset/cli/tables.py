@@ -12,6 +12,7 @@ from rich.table import Table
 from edos_dataset.cli.console import load_call
 from edos_dataset.commands.estimate import Estimate
 from edos_dataset.labels import EMOTIONS, LABELS
+from edos_dataset.publishing.inspection import confidence_of
 from edos_dataset.schema import CONFIGS
 from edos_dataset.sources.inventory import Inventory
 
@@ -59,17 +60,28 @@ def config_table(manifest: Mapping[str, Any]) -> Table:
 
 
 def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield dialogues as lines of rich markup: each turn after its label and confidence."""
+    """Yield dialogues of any config as lines of rich markup: each turn after its label and confidence, where it has
+    them.
+    """
     for dialogue in dialogues:
         yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]"
-        for turn in dialogue["turns"]:
-            if "label" in turn:
-                name = LABELS[turn["label"]]
-                colour = "magenta" if name in EMOTIONS else "cyan"
-                yield f"  [{colour}]{name:>13}[/{colour}] [dim]{turn['confidence']:.2f}[/dim]  {escape(turn['text'])}"
-            else:
-                yield f"  - {escape(turn['text'])}"
+        last = len(dialogue["turns"]) - 1
+        labelled = "label" in dialogue or any("label" in turn for turn in dialogue["turns"])
+        for number, turn in enumerate(dialogue["turns"]):
+            label, confidence = turn.get("label"), turn.get("confidence")
+            if number == last and "label" in dialogue:
+                label, confidence = dialogue["label"], confidence_of(dialogue)
+            text = escape(turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
+            yield f"  {_label(label, confidence)}  {text}" if labelled else f"  - {text}"
         yield ""
+
+
+def _label(label: int | None, confidence: float | None) -> str:
+    """Return a label in its colour, and its confidence, in columns; blanks where there is none."""
+    name = "" if label is None else LABELS[label]
+    colour = "magenta" if name in EMOTIONS else "cyan"
+    sure = "" if confidence is None else f"{confidence:.2f}"
+    return f"[{colour}]{name:>13}[/{colour}] [dim]{sure:4}[/dim]"
 
 
 def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iterator[str]:

@@ -95,10 +95,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json_of(path.read_bytes())
     except OSError as error:
-        unfinished = (
-            ": the run has not finished; give its `edos curate` command again" if (folder / ".run").is_dir() else ""
+        why = (
+            "the run has not finished; give its `edos curate` command again"
+            if (folder / ".run").is_dir()
+            else f"{folder} is no folder that `edos curate` wrote"
         )
-        raise FolderError(f"cannot read {path} ({error.strerror}){unfinished}") from error
+        raise FolderError(f"cannot read {path} ({error.strerror}): {why}") from error
     except ValueError as error:
         raise FolderError(
             f"{path} is damaged ({error}); the `edos curate` command that made it writes it anew"

@@ -43,7 +43,7 @@ def test_manifest(run):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "cannot read .*manifest.json .No such file or directory.$"),
+        (None, "cannot read .*manifest.json .No such file or directory.: .* is no folder that `edos curate` wrote$"),
         ('{"stages": [', "is damaged .* writes it anew"),
         ("[]", "is not the manifest of a run"),
         ('{"name": "a web app"}', "it has no 'stages' or no 'configs'"),
