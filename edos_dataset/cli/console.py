@@ -128,14 +128,18 @@ def load_call(*arguments: str) -> str:
 
 
 @contextmanager
-def status(first: str = "starting") -> Iterator[Callable[[str], None]]:
-    """Give the function that is told what is being done: it shows that at a terminal's foot, else line after line."""
+def status(first: str = "starting", lines: bool = True) -> Iterator[Callable[[str], None]]:
+    """Give the function that is told what is being done: it shows that at a terminal's foot.
+
+    Args:
+        first: what is done at first.
+        lines: where there is no terminal, write line after line.
+    """
     with Console(stderr=True, quiet=silent()).status(first) as shown:
-        if silent():
-            yield lambda text: None
+        if sys.stderr.isatty():
+            yield lambda text: shown.update(escape(printable(text)))
         else:
-            on_terminal = sys.stderr.isatty()
-            yield lambda text: shown.update(escape(printable(text))) if on_terminal else note(escape(text))
+            yield lambda text: note(escape(text)) if lines else None
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from edos_dataset.cli.console import load_call, say
+from edos_dataset.cli.console import load_call, say, status
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import AnswerColumns, Answers, Force
 
@@ -47,7 +47,8 @@ def seed(
 
     given: dict[str, Any] = {"method": method, "ties": ties, "repeats": repeats}
     rules = SeedRules(least_votes=least_votes, model=encoder, near=near, shares=shares, seed=random_seed, **given)
-    counts = write_seed(read_answers(source, MTurkColumns().override(columns or [])), out, rules, force)
+    with status("reading the answers", lines=False) as tell:
+        counts = write_seed(read_answers(source, MTurkColumns().override(columns or [])), out, rules, force, tell)
     splits = ", ".join(f"{split} {count:,}" for split, count in counts["splits"].items())
     texts = f"{counts['tasks']:,} tasks, {counts['texts']:,} texts, {counts['labelled']:,} of them with a label"
     say([f"{texts}: {splits}", load_call(out.as_posix(), "amt_seed")])

@@ -3,7 +3,7 @@ carries it out.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, check_pipeline, count_units
-from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
+from edos_dataset.runs.recipes import Item, RecipeError, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.settings import assign, override
 from edos_dataset.runs.shards import write_text
@@ -119,22 +119,34 @@ def pipeline_of(
     models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
     built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
     named = {
-        "read.language": language,
-        "select.top": top,
-        "select.by": by,
-        "weak_label.model": weak_model,
-        "annotate.model": model,
+        ("--language", "read.language"): language,
+        ("--top", "select.top"): top,
+        ("--by", "select.by"): by,
+        ("--weak-model", "weak_label.model"): weak_model,
+        ("--model", "annotate.model"): model,
     }
+    wishes = [(f"{flag} {value}", parameter, value) for (flag, parameter), value in named.items() if value is not None]
+    if not labels and recipe is None:
+        _check_not_left_out({wish: parameter for wish, parameter, _ in wishes})
+        _check_not_left_out({f"--set {setting}": setting for setting in settings})
     pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
-    for parameter, value in named.items():
-        if value is not None:
-            pipeline = assign(pipeline, parameter, value, f"--set {parameter}={value}")
+    for wish, parameter, value in wishes:
+        pipeline = assign(pipeline, parameter, value, wish)
     pipeline = override(pipeline, settings)
     check_order(pipeline)
     return [
         replace(item, trust_remote_code=trust_remote_code) if isinstance(item, EncodeTurns | LabelTurns) else item
         for item in pipeline
     ]
+
+
+def _check_not_left_out(wishes: Mapping[str, str]) -> None:
+    """Refuse what is asked of a labelling stage, STAGE.PARAMETER by the words that ask it, where none is wanted."""
+    there = {type(item) for item in subtitles_to_dialogues()}
+    for wish, target in wishes.items():
+        stage = target.partition(".")[0]
+        if stage in KNOWN and KNOWN[stage] not in there:
+            raise RecipeError(f"{wish}: --no-labels leaves the stage {stage!r} out; give one of the two")
 
 
 def language_of(pipeline: Pipeline) -> str:

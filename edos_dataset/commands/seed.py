@@ -1,6 +1,7 @@
 """From the answers of a crowd to the data set `amt_seed`: what `edos crowd seed` does."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from edos_dataset.schema import AMT_SEED
 COUNTS = "seed.json"
 
 
-def write_seed(answers: Answers, out: Path, rules: SeedRules, force: bool = False) -> dict[str, Any]:
+def write_seed(
+    answers: Answers, out: Path, rules: SeedRules, force: bool = False, say: Callable[[str], object] = lambda _: None
+) -> dict[str, Any]:
     """Write the seed as a folder that `datasets.load_dataset(out, "amt_seed")` loads, with a card, and its counts in
     `seed.json`.
 
@@ -26,6 +29,7 @@ def write_seed(answers: Answers, out: Path, rules: SeedRules, force: bool = Fals
         rules: how.
         force: replace a finished seed by one of other rules, or of tasks that are gone or have other answers, and files
             that were edited since.
+        say: called with what is being done.
 
     Returns:
         The counts, as of `make_seed`.
@@ -34,7 +38,8 @@ def write_seed(answers: Answers, out: Path, rules: SeedRules, force: bool = Fals
         ValueError: a task has no text, or too few have a label for a split.
         FolderError: the folder holds something else, or cannot be written.
     """
-    tables, counts = make_seed(answers, rules)
+    tables, counts = make_seed(answers, rules, say)
+    say("writing the folder")
     texts = {COUNTS: json.dumps(counts, indent=1, ensure_ascii=False)}
     code = hash_json([code_hash(make_seed.__module__), code_hash(seed_card.__module__)])
     made_of = MadeOf(vars(rules), {"tasks": _contents(answers)}, code)

@@ -3,7 +3,7 @@
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,15 @@ class SeedRules:
             raise ValueError(f"shares are {self.shares}: give three from 0 that sum to 1, such as 0.6, 0.2 and 0.2")
 
 
-def make_seed(answers: Answers, rules: SeedRules) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+def make_seed(
+    answers: Answers, rules: SeedRules, say: Callable[[str], object] = lambda _: None
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Make the seed out of people's answers.
 
     Args:
         answers: the table; every task needs its text.
         rules: how.
+        say: called with what is being done.
 
     Returns:
         The rows of the config of each split, and the counts: `tasks`, `answers`, `texts` (tasks after pooling),
@@ -79,10 +82,13 @@ def make_seed(answers: Answers, rules: SeedRules) -> tuple[dict[str, pa.Table], 
         raise ValueError(
             f"task {bare!r} has no text, without which no split is free of leaks: give the turns of every task"
         )
+    say(f"agreeing on {len(answers.tasks):,} tasks")
     pooled = pool_texts(answers) if rules.repeats == "pool" else answers
     agreed = aggregate(pooled, rules.method, rules.ties, rules.least_votes, rules.seed)
     kept = np.flatnonzero(agreed.soft.any(axis=1) if rules.ties == "soft" else agreed.labels != MISSING)
+    say(f"looking for near texts among {len(kept):,}")
     groups, parts = _split(pooled, agreed.labels, kept, rules)
+    say(f"measuring agreement over {len(answers.task):,} answers")
     counts = _counts(pooled, agreed, kept, groups, parts) | {
         "tasks": len(answers.tasks),
         "agreement": _agreement(answers),

@@ -54,6 +54,12 @@ _THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-mono
 _ONE_AT_A_TIME: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 1}
 
 
+def tell(text: str) -> None:
+    """Write what is being done to the log: the start takes two minutes on a small machine."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
 def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
     """Return the page.
 
@@ -121,7 +127,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=None, help="port; by default the first free one from 7860")
     given = parser.parse_args(arguments)
     try:
+        tell(f"loading the seed, {given.seed or 'the invented one'}, and embedding it where it is new")
         seeds = load_seeds(given.seed, Encoder(DEFAULT_MODEL))
+        tell(f"loading the models {', '.join(MODELS)}")
         label_text("Hello.", MODELS[0])  # the first visitor need not wait for the weights
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
@@ -134,6 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
         "theme": _THEME,
         "css_paths": Path(__file__).with_name("page.css"),
     }
+    tell("building the page")
     try:
         build(seeds, dataset).launch(server_port=given.port, **options)
     except OSError as error:  # the port is taken

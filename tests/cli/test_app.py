@@ -19,6 +19,22 @@ def test_version_and_help():
     assert all(command in text for command in ("curate", "segment", "inspect", "recipe", "sample", "crowd"))
 
 
+GROUPS = [[], ["crowd"]]
+NAMES = [[command.callback.__name__.replace("_", "-")] for command in app.registered_commands]
+NAMES += [["crowd", command.callback.__name__] for command in crowd.registered_commands]
+
+
+@pytest.mark.parametrize("words", [*GROUPS, *NAMES], ids=" ".join)
+def test_h_is_help_everywhere(words):
+    short, long = (CliRunner().invoke(app, [*words, flag]) for flag in ("-h", "--help"))
+    assert short.exit_code == long.exit_code == 0 and short.stdout == long.stdout and "Usage:" in short.stdout
+
+
+def test_completion_can_be_installed():
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    assert "--install-completion" in text and "--show-completion" in text
+
+
 def test_python_m_is_edos():
     done = subprocess.run([sys.executable, "-m", "edos_dataset", "--version"], capture_output=True, text=True)
     assert done.stdout.strip() == __version__

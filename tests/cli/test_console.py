@@ -1,11 +1,13 @@
 """What is printed, and by which process."""
 
 import json
+import re
 
 import pytest
+from rich.table import Table
 
 from command_line import edos
-from edos_dataset.cli.console import emit, load_call, progress_bars, say
+from edos_dataset.cli.console import emit, load_call, progress_bars, say, status
 
 
 def test_json_is_printed_alone(capsys):
@@ -68,3 +70,51 @@ def test_a_result_of_a_follower_is_printed_by_none(monkeypatch, tmp_path):
     assert json.loads(edos(*arguments).stdout)["films"] == 34
     monkeypatch.setenv("RANK", "3")
     assert edos(*arguments).stdout == ""
+
+
+def test_what_others_wrote_steers_no_terminal(monkeypatch, capsys):
+    """In tables, too, while the colours are rich's own."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    table = Table("pa\x1b[2Jth")
+    table.add_row("\x1b]0;title\x07 \u202e\x9b1m")
+    say([table, "[green]\x1b[31mred[/green]\nnext"])
+    shown = capsys.readouterr().out
+    assert r"\x1b[2J" in shown and r"\x1b]0;title" in shown and r"\u202e\x9b1m" in shown and "red" in shown and "\nnext" in shown
+    assert not set(shown) & {"\x07", "\u202e", "\x9b"}
+    assert not re.findall(r"\x1b(?!\[[\d;]*m)|\x1b\[31m", shown), "nothing but colours, and not those of others"
+
+
+@pytest.mark.parametrize("where", ["before", "behind"])
+def test_quiet_is_results_and_errors_alone(where, tmp_path):
+    edos("sample", tmp_path / "films")
+    command = ["segment", tmp_path / "films" / "vtt", "--out", tmp_path / "turns.jsonl", "--workers", 1]
+    loud = edos(*command)
+    (tmp_path / "turns.jsonl").unlink()
+    quiet = edos("--quiet", *command) if where == "before" else edos(*command, "-q")
+    assert loud.stdout == quiet.stdout and "shards" in loud.stderr and quiet.stderr == ""
+    failed = edos("inspect", tmp_path, "--quiet")
+    assert failed.exit_code == 1 and "no folder" in failed.stderr
+
+
+def test_verbose_shows_the_traceback_of_an_error_that_is_told_in_a_sentence(tmp_path):
+    plain, verbose = edos("inspect", tmp_path), edos("inspect", tmp_path, "--verbose")
+    assert plain.exit_code == verbose.exit_code == 1
+    assert "Traceback" not in plain.stderr and "Traceback" in verbose.stderr
+    assert verbose.stderr.endswith(plain.stderr)
+    assert "Traceback" not in edos("inspect", tmp_path).stderr, "it lasts for a command"
+
+
+def test_both_are_wrong_usage():
+    assert edos("recipe", "-q", "-v").exit_code == 2
+
+
+def test_what_stands_behind_two_dashes_is_no_option(tmp_path):
+    (tmp_path / "--quiet").mkdir()
+    assert "--quiet is no folder" in edos("inspect", "--", "--quiet").stderr
+
+
+def test_status_is_told_to_a_terminal_or_in_lines(capsys):
+    for lines in (True, False):
+        with status("first", lines) as tell:
+            tell("wri\x1bting [red]")
+        assert capsys.readouterr().err == ("wri\\x1bting [red]\n" if lines else "")

@@ -69,3 +69,19 @@ def test_labels_end_to_end(films):
     assert "questioning" in seen
     card = (films.parent / "edos" / "README.md").read_text()
     assert "CC BY-NC" in card and "linear-weak@" in card and "linear-dialogue@" in card
+
+
+@pytest.mark.parametrize(
+    "asked", [["--set", "weak_label.top=5"], ["--top", 5], ["--model", "fast"], ["--by", "confidence"]]
+)
+def test_what_no_labels_leaves_out_cannot_be_set(films, asked):
+    failed = edos("curate", "films", "--out", "edos", "--no-labels", *asked)
+    assert failed.exit_code == 1
+    assert (
+        f"{asked[0]} {asked[1]}: --no-labels leaves the stage" in failed.stderr and not (films.parent / "edos").exists()
+    )
+
+
+@pytest.mark.parametrize("top", [0, -1, 42])
+def test_top_of_labels_is_from_1_to_41(films, top):
+    assert edos("label", "x.jsonl", "--out", "y.jsonl", "--top", top).exit_code == 2

@@ -124,7 +124,7 @@ def _reasons_in(tree):
 
 def test_every_reason_that_a_stage_can_give_has_a_meaning():
     given = {*lines.REASONS, *rules.RULES}
-    for room in ("sources", "cleaning", "segmentation", "labeling", "publishing"):
+    for room in ("runs", "sources", "cleaning", "segmentation", "labeling", "publishing"):
         for path in (Path(edos_dataset.__file__).parent / room).rglob("*.py"):
             given |= set(_reasons_in(ast.parse(path.read_text("utf-8"))))
     assert {"truncated", "other_language", "too_frequent", "not_selected", "text_differs", "single_turn"} <= given
