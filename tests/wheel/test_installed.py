@@ -5,6 +5,7 @@ in a fresh environment.
 import importlib
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib.metadata import metadata, requires, version
@@ -44,6 +45,12 @@ def test_types_and_licence_are_told():
     told = metadata("edos-dataset")
     assert told["License-Expression"] == "Apache-2.0" and told["Requires-Python"] == ">=3.10"
     assert not [line for line in requires("edos-dataset") if " @ " in line]  # an index takes no such requirement
+
+
+@pytest.mark.skipif(WHEEL is None, reason="an editable install may be older than README.md")
+def test_every_link_of_the_long_description_is_absolute():
+    text = metadata("edos-dataset").get_payload() or metadata("edos-dataset")["Description"]
+    assert text.startswith("#") and not re.findall(r"\]\((?![a-z]+:)[^)]*\)", text)
 
 
 @pytest.mark.parametrize(
