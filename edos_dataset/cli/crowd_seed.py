@@ -18,7 +18,8 @@ def seed(
     ],
     method: Annotated[str, typer.Option(help="`majority`, `dawid-skene` or `mace`.")] = "majority",
     ties: Annotated[
-        str, typer.Option(help="Without a winner: `abstain`, `first`, `random`, or `soft` (kept for its soft label).")
+        str,
+        typer.Option(help="Where no label wins: `abstain`, `first`, `random`, or `soft` (kept for its soft label)."),
     ] = "abstain",
     least_votes: Annotated[int, typer.Option(min=1, help="Answers that a majority needs.")] = 2,
     repeats: Annotated[
@@ -28,7 +29,7 @@ def seed(
         str,
         typer.Option(help="SentenceTransformer that finds near texts: a name, folder or Hub id.", show_default=True),
     ] = "all-MiniLM-L6-v2",
-    near: Annotated[float, typer.Option(help="Cosine from which last turns stay in one split.")] = 0.95,
+    near: Annotated[float, typer.Option(help="Cosine, -1 to 1, from which last turns stay in one split.")] = 0.95,
     shares: Annotated[tuple[float, float, float], typer.Option(help="Shares of train, validation and test.")] = (
         0.6,
         0.2,

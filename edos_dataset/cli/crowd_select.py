@@ -27,8 +27,10 @@ def select(
     config: Annotated[
         str | None, typer.Option(help="Config whose labels count.", show_default="edos_initial, or edos")
     ] = None,
-    alpha: Annotated[float, typer.Option(help="α of f = f_sum / (α + tokens).")] = 87.0,
-    weight: Annotated[float, typer.Option(help="Weight of d, the share of distinct words.")] = 0.04,
+    alpha: Annotated[
+        float, typer.Option(help="α of readability, f_sum / (α + tokens); more of it favours longer dialogues.")
+    ] = 87.0,
+    weight: Annotated[float, typer.Option(help="Weight that the share of distinct words has in readability.")] = 0.04,
     force: Force = False,
 ) -> None:
     """Choose dialogues to ask people about: of each label the most readable ones whose last turn surely has it."""

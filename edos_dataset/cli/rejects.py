@@ -23,7 +23,7 @@ def rejects(
         str | None, typer.Option(help="Show what was dropped for this reason, such as `repetitive`.")
     ] = None,
     stage: Annotated[str | None, typer.Option(help="Show what this stage dropped, such as `clean`.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Things to show at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Files, lines, turns or dialogues to show at most.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show what a run dropped, and why: how much for which reason, files that could not be read, and what was not read.

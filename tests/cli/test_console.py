@@ -79,7 +79,13 @@ def test_what_others_wrote_steers_no_terminal(monkeypatch, capsys):
     table.add_row("\x1b]0;title\x07 \u202e\x9b1m")
     say([table, "[green]\x1b[31mred[/green]\nnext"])
     shown = capsys.readouterr().out
-    assert r"\x1b[2J" in shown and r"\x1b]0;title" in shown and r"\u202e\x9b1m" in shown and "red" in shown and "\nnext" in shown
+    assert (
+        r"\x1b[2J" in shown
+        and r"\x1b]0;title" in shown
+        and r"\u202e\x9b1m" in shown
+        and "red" in shown
+        and "\nnext" in shown
+    )
     assert not set(shown) & {"\x07", "\u202e", "\x9b"}
     assert not re.findall(r"\x1b(?!\[[\d;]*m)|\x1b\[31m", shown), "nothing but colours, and not those of others"
 
