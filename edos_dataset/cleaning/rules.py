@@ -91,7 +91,7 @@ class CleanTurns(Stage):
 
     Args:
         unit_of_length: what `min_length` and `max_length` count: tokens (Xie & Pu) or characters (EDOS).
-        min_length: shortest turn that stays.
+        min_length: shortest turn that stays, in `unit_of_length`, from 0.
         max_length: longest turn that stays, to 2,147,483,648.
         min_letters: least share of letters among the characters other than spaces, 0 to 1.
         min_distinct: least share of distinct words, compared without case, 0 to 1.

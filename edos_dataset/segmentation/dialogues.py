@@ -23,7 +23,7 @@ class SegmentDialogues(Stage):
     Where either time is missing the two turns stay together.
 
     Args:
-        gap: seconds, 0 or more.
+        gap: seconds without speech that part two dialogues, 0 or more.
     """
 
     gap: float = 5.0
