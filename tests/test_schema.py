@@ -28,6 +28,8 @@ from edos_dataset.schema import (
 COLUMNS = ("dialogue_id", "document_id", "language", "source", "turns")
 PACKAGE = Path(__file__).parents[1] / "edos_dataset"
 ELSEWHERE = {
+    "commands/labelled.py": "labels given to a data set of somebody else's, which keeps its own columns",
+    "releases/flat.py": "the flat view of any labelled config, with the types that this has",
     "runs/engines/datasets.py": "tasks and what came of them, pickled: how this engine carries bytes",
     "runs/partitions.py": "SURPLUS: REMOVALS with the shard before it, between two processes of a corpus step",
     "runs/pipeline.py": "REMOVALS: what a corpus step tells a run; nothing else reads it, and it is not published",

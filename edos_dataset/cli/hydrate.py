@@ -20,10 +20,8 @@ def hydrate(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help=(
-                "Your files, folders and zip archives of the same subtitles, under whatever names: documents that are "
-                "not there by name are looked for by what is said in them."
-            ),
+            help="Your files, folders and zip archives of the same subtitles, under whatever names: documents that are "
+            "not there by name are looked for by what is said in them.",
             show_default=False,
         ),
     ],

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films, fingerprint_of
+from edos_dataset.commands.curate import KNOWN, SHARD_SENTENCES, cut_films, fingerprint_of, language_of
 from edos_dataset.commands.labels_only import labelling, text_stages
 from edos_dataset.commands.renamed import labelled_films
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels
@@ -40,7 +40,6 @@ from edos_dataset.schema import TURN_LABEL_CONFIGS
 from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns
 from edos_dataset.sources.contents import contents_of
 from edos_dataset.sources.inventory import find_films
-from edos_dataset.sources.read import ReadFilms
 from edos_dataset.text import hash64
 
 MISSING = "missing.jsonl"
@@ -100,38 +99,31 @@ def hydrate(
     stages = text_stages(recipe)
     check_order(recipe)
     _check_scorers(stages, labels)
-    reader = stages[0]
-    assert isinstance(reader, ReadFilms)
-    inventory = find_films(sources, reader.language)
+    inventory = find_films(sources, language_of(stages))
     pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
     with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
-        search = Run(folder.run / "search", crew, progress=progress)
+        search, run = (Run(place, crew, progress=progress) for place in (folder.run / "search", folder.run))
         films, renamed = labelled_films(inventory.films, published, max_missing, search, stages, shard_sentences)
         made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))
         made_of.check(folder)
-        run = Run(folder.run, crew, progress=progress)
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:
             return None
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         made_by, makers = str(facts.get("fingerprint")), [*stages, *labelling(recipe, shipped_only=True)]
         origin = Origin("edos hydrate LABELS SUBTITLES --out edos", made_by, versions(), inputs=inputs)
-        configs = prepare_published(folder, outputs, reader.language, makers, run.counts, origin)
-        quarantined = [note for note in run.notes if note["reason"] != TEXT_DIFFERS]
-        differing = {note["dialogue_id"]: note["turns"] for note in run.notes if note["reason"] == TEXT_DIFFERS}
-        missing = _missing(published, ids_of(outputs[facts["config"]]), films, quarantined, differing)
+        configs = prepare_published(folder, outputs, language_of(stages), makers, run.counts, origin)
+        missing = _missing(published, ids_of(outputs[facts["config"]]), films, run.notes)
         manifest = Manifest(
             recipe=dump_recipe([*stages, Output(facts["config"])], published=True),
             labels=facts,
             input=inventory.facts() | inputs,
-            remarks=[f"{renamed:,} documents have other names here and were found by what is said in them"]
-            * bool(renamed)
-            or None,
+            remarks=[f"{renamed:,} documents have other names here: found by what they say"] if renamed else None,
             stages=[stage_entry(count) for count in run.counts],
-            quarantined=[*inventory.quarantined, *quarantined],
+            quarantined=[*inventory.quarantined, *_unread(run.notes)],
             configs={written.config: summary(written) for written in configs},
-            missing=_write_missing(folder.prepared / MISSING, missing, sum(facts["dialogues"].values())),
+            missing=_write_missing(folder.prepared / MISSING, missing, published.dialogues),
             identical={name: digests_of(configs).get(name) == known for name, known in facts["files"].items()},
             shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
             workers=workers,
@@ -140,6 +132,11 @@ def hydrate(
         made_of.write(folder, holds(inputs["films"], configs))
         folder.commit()
         return manifest
+
+
+def _unread(notes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return those notes of a run that tell of files which could not be read."""
+    return [note for note in notes if note["reason"] != TEXT_DIFFERS]
 
 
 def _check_scorers(stages: Sequence[Stage], labels: Path) -> None:
@@ -186,21 +183,15 @@ def ids_of(shards: Sequence[Path]) -> np.ndarray:
 
 
 def _missing(
-    published: PublishedLabels,
-    hydrated: np.ndarray,
-    films: pa.Table,
-    quarantined: Sequence[Mapping[str, str]],
-    differing: Mapping[str, list[int]],
+    published: PublishedLabels, hydrated: np.ndarray, films: pa.Table, notes: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Yield an entry for each labelled dialogue that was not found, in the order of the labels."""
+    differing = {note["dialogue_id"]: note["turns"] for note in notes if note["reason"] == TEXT_DIFFERS}
+    quarantined = {note["path"] for note in _unread(notes)}
     files, _ = unnest(films, "files")
-    there = set(files.field("document_id").to_pylist())
-    unread = {note["path"] for note in quarantined}
-    unread = {
-        document
-        for document, path in zip(files.field("document_id").to_pylist(), files.field("path").to_pylist(), strict=True)
-        if path in unread
-    }
+    documents, paths = files.field("document_id").to_pylist(), files.field("path").to_pylist()
+    there = set(documents)
+    unread = {document for document, path in zip(documents, paths, strict=True) if path in quarantined}
     for split, table in published.pieces():
         ids = table["dialogue_id"].to_pylist()
         rows = np.flatnonzero(~np.isin(np.array([hash64(text.encode()) for text in ids], np.uint64), hydrated))
@@ -210,10 +201,8 @@ def _missing(
             if ids[row] in differing:
                 yield {**entry, "reason": TEXT_DIFFERS, "turns": differing[ids[row]]}
             else:
-                yield {
-                    **entry,
-                    "reason": NO_DOCUMENT if document not in there else UNREAD if document in unread else NO_DIALOGUE,
-                }
+                reason = NO_DOCUMENT if document not in there else UNREAD if document in unread else NO_DIALOGUE
+                yield {**entry, "reason": reason}
 
 
 def _write_missing(path: Path, entries: Iterator[dict[str, Any]], dialogues: int) -> dict[str, Any]:

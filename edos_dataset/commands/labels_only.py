@@ -12,7 +12,7 @@ from edos_dataset.commands.curate import KNOWN
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.labels_only import write_labels_only
-from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
+from edos_dataset.runs.made_of import MadeOf, inputs_of, parameters_of
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.pipeline import Stage
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
@@ -71,7 +71,7 @@ def write_labels(
     text_stages(pipeline)
     records = {name: record for item in labelling(pipeline) for name, record in item.records().items()}
     files = chain.from_iterable(config_files(run, config).values())
-    made_of = MadeOf({"config": config, **parameters_of(pipeline, contents=False)}, {"files": digests_of(files)})
+    made_of = MadeOf({"config": config, **parameters_of(pipeline, contents=False)}, inputs_of(run, files))
     recipe_text = dump_recipe(pipeline, published=True)
     return write_labels_only(run, out, config, facts, recipe_text, records, made_of, force)
 

@@ -140,6 +140,7 @@ class PublishedLabels:
     Attributes:
         content: changes with the files.
         documents: ids of all documents, each once, in no order.
+        dialogues: how many are labelled.
 
     Raises:
         FolderError: the folder holds none, or damaged files.
@@ -156,6 +157,7 @@ class PublishedLabels:
         self.content = hash_json([(path.name, digest(path)) for _, path in self.paths])
         ids = pa.chunked_array([chunk for _, path in self.paths for chunk in _document_ids(path).chunks], pa.string())
         self._starts = np.cumsum([0, *(pq.read_metadata(path).num_rows for _, path in self.paths)])
+        self.dialogues = int(self._starts[-1])
         coded = ids.dictionary_encode().combine_chunks()
         self._codes: np.ndarray = coded.indices.to_numpy()
         self.documents: pa.StringArray = coded.dictionary

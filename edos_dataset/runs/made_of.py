@@ -84,6 +84,14 @@ class MadeOf:
         write_checked(folder.prepared / folder.run.name / _RECORD, {**vars(self), "holds": dict(holds)})
 
 
+def inputs_of(run: Path, otherwise: Iterable[Path]) -> Mapping[str, Mapping[str, str]]:
+    """Return what a folder of ours was made of, for one that is made of it; where it has no record of that, the digests
+    of the files `otherwise`.
+    """
+    recorded: Mapping[str, Mapping[str, str]] | None = read_checked(run / ".run" / _RECORD).get("inputs")
+    return recorded or {"files": digests_of(otherwise)}
+
+
 def parameters_of(pipeline: Pipeline, contents: bool = True) -> dict[str, Any]:
     """Return the parameters of a pipeline by their names, `dialogues.gap`, and what its stages are.
 

@@ -42,7 +42,7 @@ def read_bytes(location: Path, member: str | None, max_bytes: int, size: int | N
         raise
     except EOFError as error:
         raise ReadError("truncated", f"the packed data end early; {_AGAIN}") from error
-    except gzip.BadGzipFile as error:
+    except (gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ReadError("corrupt_member", f"{error}; {_AGAIN}") from error
     except (NotImplementedError, RuntimeError) as error:  # zipfile: an unknown compression, or a password
         raise ReadError("unreadable", f"{error}; pack the archive anew without a password, with deflate") from error

@@ -33,7 +33,7 @@ BAD = [
     (["curate", "subtitles", "--out", "out", "--set", "encode.device=gpu"], "device 'gpu' is none that torch knows"),
     (["curate", "subtitles", "--out", "out", "--set", "weak_label.device=meta"], "device 'meta' is not there"),
     (["curate", "subtitles", "--out", "out", "--set", "encode.model=nope"], "encoder 'nope' is neither"),
-    (["curate", "subtitles", "--out", "out", "--set", "annotate.batch_tokens=0"], "at least 1 token"),
+    (["curate", "subtitles", "--out", "out", "--set", "annotate.batch_tokens=0"], "batch_tokens must be from 1 to"),
     (["curate", "subtitles", "--out", "out", "--set", "turns.scorer=nope"], "no turn scorer is named 'nope'"),
     (["curate", "subtitles", "--out", "out", "--set", "turns.scorer=broken"], "net.safetensors cannot be used"),
     (["curate", "subtitles", "--out", "out", "--model", "others"], "has 3 labels"),

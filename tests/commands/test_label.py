@@ -185,7 +185,7 @@ def test_bad_lines_are_named(line, message, folder, tmp_path):
         (["empty.jsonl", "--out", "x"], "empty.jsonl holds no dialogues"),
         (["good.jsonl", "--out", "good.jsonl"], "good.jsonl is the source"),
         (["good.jsonl", "--out", "folder"], "folder is a folder"),
-        (["good.jsonl", "--out", "empty.jsonl"], "empty.jsonl is there already and would be lost"),
+        (["good.jsonl", "--out", "empty.jsonl"], "empty.jsonl is there already: give another --out"),
         (["good.jsonl", "--out", "x", "--format", "xml"], "format 'xml' is none of jsonl, json"),
         (["good.jsonl", "--out", "missing/x"], "missing; make it first"),
         (["folder", "--out", "x"], "folder has no dialogues"),

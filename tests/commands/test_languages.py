@@ -77,7 +77,9 @@ def test_an_inventory_for_another_language_gives_nothing(tmp_path: Path) -> None
 def test_a_pipeline_says_its_language_once() -> None:
     stages = yaml.safe_load(dump_recipe(pipeline_of(language="de")))["stages"]
     said = [stage for stage in stages if "language" in json.dumps(stage).replace("detect_language", "")]
-    assert said == [{"read": {"language": "de", "detect_language": True, "max_bytes": ReadFilms.max_bytes}}]
+    assert said == [
+        {"read": {"language": "de", "detect_language": True, "max_bytes": ReadFilms.max_bytes, "max_seconds": 60.0}}
+    ]
     assert language_of(pipeline_of(settings=["read.language=fr"])) == "fr"
 
 

@@ -22,6 +22,7 @@ from edos_dataset.hub.contents import read_data
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing import published
 from edos_dataset.publishing.content import stated_content
+from edos_dataset.releases.given.sources import Selection
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.sources.inventory import find_films
@@ -43,6 +44,9 @@ class Letters:
     """An encoder that is there at once."""
 
     identity, device, token_budget = "letters@1", "cpu", None
+
+    def check(self):
+        """It is."""
 
     def encode(self, texts):
         return np.array([[text.count(letter) + 0.1 for letter in "eotvn"] for text in texts], np.float32).reshape(-1, 5)
@@ -82,23 +86,23 @@ def to_dialogues(given, out):
     """Of the set before, the labelled configs and their picture go."""
     variant = int(given.name)
     films = find_films([given / "films"], "en")
-    curate(films, out, subtitles_to_dialogues() if variant else subtitles_to_edos("fast", "fast"))
+    curate(films, out, subtitles_to_dialogues() if variant else subtitles_to_edos("fast", "fast"), force=True)
 
 
 def labelling(given, out):
-    label(given / "edos", out, AnnotateDialogues("fast"), config="os")
+    label(given / "edos", out, AnnotateDialogues("fast"), meant=Selection("os"), force=True)
 
 
 def extending_seed(given, out):
-    extend(given / "seed", [given / "pool.jsonl"], out, [SpreadStep(threshold=0.5)], encoder=Letters())
+    extend(given / "seed", [given / "pool.jsonl"], out, [SpreadStep(threshold=0.5)], encoder=Letters(), force=True)
 
 
 COMMANDS = {
     "curate": to_dialogues,
     "label": labelling,
-    "labels-only": lambda given, out: write_labels(given / "edos", out),
-    "hydrate": lambda given, out: hydrate(given / "labels", [given / "films"], out),
-    "crowd seed": lambda given, out: write_seed(crowd(), out, SeedRules(seed=int(given.name))),
+    "labels-only": lambda given, out: write_labels(given / "edos", out, force=True),
+    "hydrate": lambda given, out: hydrate(given / "labels", [given / "films"], out, force=True),
+    "crowd seed": lambda given, out: write_seed(crowd(), out, SeedRules(seed=int(given.name)), force=True),
     "extend": extending_seed,
 }
 

@@ -103,7 +103,7 @@ def cards(text):
     step = {"step": 1, "method": text, "round": 1, "read": 3, "labelled": 2, "papers": 3, "by_label": {}}
     step |= {"parameters": {text: text}, "rejected": {text: 1}}
     extended = {"seed": rows, "steps": [step], "rows": 3, "pool": {text: text}, "command": text}
-    labels = {"config": "edos", "dialogues": rows, "turns": rows, "labels": {0: 3}}
+    labels = {"config": "edos", "dialogues": rows, "turns": rows, "labels": {0: 3}, "languages": {text: 3}}
     labels |= {"versions": {text: text}, "fingerprint": text}
     yield dataset_card(
         [written], text, {text: record_of(text)}, stages, {text: scorer | record_of(text) | scorer}, origin

@@ -77,9 +77,9 @@ def seed(folder, config=AMT_SEED):
         rows = [{**each, "answers": [{"worker": "w", "answer": "Sad", "label": 27}]} for each in rows]
     made = pa.Table.from_pylist(rows, schema=arrow_schema(config))
     with OutputFolder(folder, "crowd seed") as out:
-        write_single(
-            out, config, {"train": made.slice(0, 1), "validation": made.slice(1), "test": made.slice(0, 0)}, {}
-        )
+        splits = {"train": made.slice(0, 1), "validation": made.slice(1), "test": made.slice(0, 0)}
+        write_single(out.prepare(), config, splits, "---\nconfigs: []\n---\n", {})
+        out.commit()
 
 
 NUMBERED = [{**each, "turn_number": number} for number, each in enumerate(long_rows())]
@@ -310,7 +310,7 @@ def test_the_hub(monkeypatch, expected):
     monkeypatch.setattr(datasets, "load_dataset", lambda *given, **more: asked.append((given, more)) or DICT)
     found = edos_dataset.label("ns/talks", "fast", config="x", revision="v1")
     assert labels(found) == expected and [each["split"] for each in found] == ["train", "test"]
-    assert asked == [(("ns/talks", "x"), {"revision": "v1"})]
+    assert asked == [(("ns/talks", "x"), {"revision": "v1", "trust_remote_code": False})]
 
 
 def test_a_pipe_is_read(tmp_path, expected):
