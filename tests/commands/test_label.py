@@ -192,7 +192,6 @@ def test_bad_lines_are_named(line, message, folder, tmp_path):
         (["good.jsonl", "--out", "x", "--model", "nothing"], "model 'nothing' is neither one of"),
         (["good.jsonl", "--out", "x", "--device", "gpu"], "'gpu' is none that torch knows"),
         (["good.jsonl", "--out", "x", "--device", "cuda:99"], "'cuda:99' is not there"),
-        (["good.jsonl", "--out", "x", "--top", "0"], "top must be from 1 to 41, got 0"),
     ],
 )
 def test_mistakes_are_explained(arguments, message, tmp_path, monkeypatch):

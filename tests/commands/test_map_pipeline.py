@@ -69,7 +69,7 @@ def test_again_nothing_is_made_and_other_rows_or_stages_are(tmp_path):
     def made_now(given, pipeline):
         calls.clear()
         made = map_pipeline(given, pipeline, cache_dir=tmp_path, progress=lambda *call: calls.append(call))
-        return made, max(units for *_, units in calls)
+        return made, max(units for _, _, _, units, _ in calls)
 
     given = datasets.Dataset.from_dict({"turns": SAID})
     first, units = made_now(given, LABEL)

@@ -300,7 +300,9 @@ def test_a_split_that_is_not_there(tmp_path):
         edos_dataset.label(tmp_path / "talk", "fast", split="dev")
 
 
-def test_a_name_on_the_hub_that_cannot_be_had():
+def test_a_name_on_the_hub_that_cannot_be_had(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # else it is tried for 20 seconds
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     with pytest.raises(ValueError, match="nobody/nothing is neither a file or folder here nor a data set that the Hub"):
         edos_dataset.label("nobody/nothing", "fast")
 
