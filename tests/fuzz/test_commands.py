@@ -16,6 +16,8 @@ from edos_dataset.labels import LABELS
 from edos_dataset.runs.recipes import dump_recipe
 from fuzzing import check_counts, edos, fuzz, mutated, read_json
 
+pytestmark = pytest.mark.slow
+
 SRT = "".join(
     f"{number}\n00:00:{number:02},000 --> 00:00:{number:02},900\n{text}\n\n"
     for number, text in enumerate(["- Where have you been?\n- At the station.", "I'm so sorry.", "Don't be."] * 6, 1)

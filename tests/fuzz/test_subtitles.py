@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import strategies as st
 
 from edos_dataset.sources.formats import formats_by_suffix
 from fuzzing import check_counts, edos, fuzz, mutated
+
+pytestmark = pytest.mark.slow
 
 SAMPLE = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 SUBTITLES = [
