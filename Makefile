@@ -8,7 +8,7 @@ LOOK := from datasets import load_dataset; print(load_dataset("edos", split="tra
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast lint space wheel wheel-test install clean
+.PHONY: demo test test-fast fuzz lint space wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -24,6 +24,10 @@ test: install lint
 # All that starts no process, Hub or browser and trains nothing: for while one works.
 test-fast: install
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
+
+# Broken inputs for an hour (SECONDS=...): subtitles, archives, lines to label, recipes, records, models.
+fuzz: install
+	EDOS_FUZZ_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest tests/fuzz -n 2 --dist worksteal -rP
 
 lint: install
 	$(BIN)/ruff check .

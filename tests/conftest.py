@@ -1,8 +1,10 @@
 """Settings of all tests, and what several rooms of them start: a local Hub, and processes that need not import."""
 
 import os
+import shutil
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,17 @@ settings.load_profile("patient")
 # Several processes share the cores already; read when numpy and torch are imported, so before that.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# A Hugging Face home of this process's own: what somebody has loaded or is logged in to is neither read nor changed.
+for name in [name for name in os.environ if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_"))]:
+    if name != "HF_HUB_OFFLINE":
+        del os.environ[name]
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="edos-tests-")
+
+
+def pytest_unconfigure():
+    """Remove that home."""
+    shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items):

@@ -83,3 +83,13 @@ def test_no_file_names_a_registry():
     hosts = set(re.findall(r"https?://(?:[^/@\s]*@)?([^/:'\s]+)", settings)) - {"localhost"}
     named = [name for name, text in tracked() if any(host in text for host in hosts)]
     assert named == []
+
+
+def test_tests_have_a_hugging_face_home_of_their_own():
+    """What a developer has loaded under a name of ours must not come back in a test, nor a test's rows to them."""
+    import datasets
+    from huggingface_hub import constants
+
+    home = Path(os.environ["HF_HOME"])
+    assert Path(constants.HF_HOME) == home and Path(datasets.config.HF_DATASETS_CACHE).is_relative_to(home)
+    assert not home.is_relative_to(Path.home()) and "HF_TOKEN" not in os.environ

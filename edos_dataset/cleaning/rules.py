@@ -154,7 +154,8 @@ class CleanTurns(Stage):
 
 def _tidy(texts: pa.StringArray) -> pa.StringArray:
     texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, _ODD_SPACE, " "))
-    return pc.replace_substring_regex(texts, _OPENING, "")
+    # again in NFC: where a tag or an entity stood, a letter and its accent may have come together
+    return pc.utf8_normalize(pc.replace_substring_regex(texts, _OPENING, ""), form="NFC")
 
 
 def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.ndarray) -> pa.StringArray:

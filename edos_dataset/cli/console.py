@@ -7,6 +7,7 @@ shows progress; errors are told by each.
 import json
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
@@ -53,6 +54,16 @@ def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
     console = terminal(stderr)
     for part in shown:
         console.print(part, soft_wrap=isinstance(part, str), highlight=False)
+
+
+def printable(text: str) -> str:
+    """Return a text with all that would steer a terminal, and what UTF-8 cannot say, written as escapes."""
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
+        else character
+        for character in text
+    )
 
 
 def terminal(stderr: bool = False) -> Console:

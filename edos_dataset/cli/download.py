@@ -36,8 +36,8 @@ def download(
     `downloads.json` of the folder, by which later downloads are compared. Exit codes: 0 done, 1 failed (the message
     says why), 2 there is no terminal to ask at and no --yes.
     """
-    from edos_dataset.downloads.fetching import RECORDS
     from edos_dataset.downloads.fetching import download as fetch
+    from edos_dataset.downloads.records import RECORDS
     from edos_dataset.downloads.registry import find_source
 
     if name is None:

@@ -6,13 +6,16 @@ from contextlib import contextmanager
 import typer
 from rich.markup import escape
 
-from edos_dataset.cli.console import say
+from edos_dataset.cli.console import printable, say
 from edos_dataset.runs.engines.base import WorkerDied
 
 FAILED, WRONG_USAGE, TOO_MANY, STOPPED = 1, 2, 3, 130
 """Exit codes beside 0 (done): the message says why; wrong usage; done, but too many files could not be read or too much
 is missing; stopped with Ctrl-C.
 """
+
+LONGEST_MESSAGE = 2_000
+"""Characters; what is longer, since it quotes a file, is told without its middle."""
 
 
 class Ended(Exception):
@@ -48,19 +51,41 @@ def explained(
     except Ended as end:
         code, message = end.code, str(end)
     except (ValueError, ImportError, WorkerDied) as error:
-        code, message = FAILED, f"[bold red]error[/bold red] {escape(str(error))}"
+        code, message = FAILED, f"[bold red]error[/bold red] {told(str(error))}"
     except BrokenPipeError:  # whoever reads standard output has seen enough; typer ends quietly
         raise
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        told = escape(f"{error.strerror or error}{where}. {kept}")
-        code, message = FAILED, f"[bold red]error[/bold red] {told}"
+        message = told(f"{error.strerror or error}{where}. {kept}")
+        code, message = FAILED, f"[bold red]error[/bold red] {message}"
+    except Exception as error:
+        if not _is_shortage(error):
+            raise
+        message = told(f"the machine gives no more memory or threads ({error or type(error).__name__})")
+        code = FAILED
+        message = (
+            f"[bold red]error[/bold red] {message}: give fewer --workers, or raise the limit (`ulimit -v`). {kept}"
+        )
     except KeyboardInterrupt:
         code, message = STOPPED, f"Stopped. {stopped}"
     else:
         return
     say([message], stderr=True)
     raise typer.Exit(code) from None
+
+
+def _is_shortage(error: Exception) -> bool:
+    """Return whether an error, of whatever library, says that there is no more memory, or no more threads."""
+    words = ("can't start new thread", "Failed to launch worker thread", "Cannot allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
+def told(text: str) -> str:
+    """Return a message as rich markup, as it may be shown: what it quotes may be long, or steer a terminal."""
+    text = printable(text)
+    if len(text) > LONGEST_MESSAGE:
+        text = f"{text[: LONGEST_MESSAGE * 3 // 4]} […] {text[-LONGEST_MESSAGE // 4 :]}"
+    return escape(text)
 
 
 def check_bad(share: float, most: float) -> None:

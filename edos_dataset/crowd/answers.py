@@ -115,6 +115,8 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             try:
                 row = json.loads(line.decode("utf-8-sig"))
+                if b"\\u" in line:
+                    json.dumps(row, ensure_ascii=False).encode()  # JSON can write half of a surrogate pair, files can't
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: no JSON ({error}); mend or remove the line") from error
             if not isinstance(row, dict):

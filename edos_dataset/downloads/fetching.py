@@ -2,28 +2,21 @@
 from then on.
 """
 
-import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
 from edos_dataset.downloads.offers import Offer
+from edos_dataset.downloads.records import as_recorded, read_records, record_of, write_records
 from edos_dataset.downloads.registry import RemoteFile, Source
 from edos_dataset.downloads.transfer import DownloadError, Server, forget
 from edos_dataset.downloads.unpacking import unpack
 from edos_dataset.downloads.verifying import Record, checked, faults
 from edos_dataset.runs.folder import FolderError
-from edos_dataset.runs.shards import digest, write_text
-
-RECORDS = "downloads.json"
-"""The record in the target folder: source → its licence and, by path, address, size, ETag, SHA-256 and date of each
-file, and how it was checked.
-"""
+from edos_dataset.runs.shards import digest
 
 FileProgress = Callable[[str, int, int | None], None]
 """Called with a path below the target folder, the bytes that are there, and those of the whole file, where they are
@@ -98,34 +91,21 @@ def download(
         known: dict[str, Record] = records.get(source.name, {}).get("files", {})
         made = _plan(source, out, known, server, changed)
         if not made.offers:
-            _save(out, records, source, known)
+            write_records(out, records, source, known)
             return known
         if not agree(made):
             return None
         for file, offer in made.offers:
-            known[file.path] = _fetch(file, offer, out, server, None if changed else known.get(file.path), progress)
-            _save(out, records, source, known)
+            before = None if changed else known.get(file.path)
+
+            def keep(record: Record, path: str = file.path) -> None:
+                known[path] = record
+                write_records(out, records, source, known)
+
+            _fetch(file, offer, out, server, before, progress, keep)
         return known
     finally:
         lock.release()
-
-
-def read_records(out: Path) -> dict[str, Any]:
-    """Return the records of a folder; none where it has none.
-
-    Raises:
-        FolderError: they are damaged.
-    """
-    path = out / RECORDS
-    try:
-        records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if not all(isinstance(entry["files"], dict) for entry in records.values()):
-            raise TypeError
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise FolderError(
-            f"{path} is damaged: move it away; files that no record knows are then not taken for downloaded ones"
-        ) from error
-    return dict(records)
 
 
 def _lock(out: Path) -> FileLock:
@@ -149,7 +129,7 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
         if not target.exists():
             offers.append((file, server.ask(file.url)))
         elif file.path in known:
-            if not _as_recorded(target, known[file.path]):
+            if not as_recorded(target, known[file.path]):
                 raise DownloadError(
                     f"{target} is not what was downloaded on {known[file.path]['date']}: move it away, and give the "
                     "same command again"
@@ -164,7 +144,7 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
             else:
                 there.append(file.path)
         elif file.sha256 and not file.unpack and digest(target) == file.sha256:
-            known[file.path] = _record(
+            known[file.path] = record_of(
                 Offer(file.url, target.stat().st_size), file.sha256, "the SHA-256 that the registry states", {}
             )
             there.append(file.path)
@@ -187,32 +167,30 @@ def _differs(offer: Offer, record: Record) -> bool:
     return (offer.size, offer.etag, offer.modified) != (record["size"], record["etag"], record["modified"])
 
 
-def _as_recorded(target: Path, record: Record) -> bool:
-    if not record["members"]:
-        return target.is_file() and digest(target) == record["sha256"]
-    return all(
-        (target / name).is_file() and digest(target / name) == sha256 for name, sha256 in record["members"].items()
-    )
-
-
 def _part(target: Path) -> Path:
     return target.with_name(f"{target.name}.part")
 
 
 def _fetch(
-    file: RemoteFile, offer: Offer, out: Path, server: Server, before: Record | None, progress: FileProgress
-) -> Record:
-    """Fetch, verify and place a file; return its record."""
+    file: RemoteFile,
+    offer: Offer,
+    out: Path,
+    server: Server,
+    before: Record | None,
+    progress: FileProgress,
+    keep: Callable[[Record], None],
+) -> None:
+    """Fetch, verify and place a file; its record is kept just before, so that no file is there without one."""
     target = out / file.path
     part = _part(target)
     came = server.fetch(offer, part, lambda done, total: progress(file.path, done, total))
-    members = {}
+    sha256 = digest(part)
     try:
-        sha256 = digest(part)
         for fault in faults(file, came, part, sha256, before):
             raise DownloadError(fault)
+        how = checked(file, came, before)
         if file.unpack:
-            members = unpack(part, target)
+            unpack(part, target, lambda members: keep(record_of(came, sha256, how, members)))
     except DownloadError as error:
         damaged = target.with_name(f"{target.name}.damaged")
         part.replace(damaged)
@@ -221,17 +199,6 @@ def _fetch(
     if file.unpack:
         part.unlink()
     else:
+        keep(record_of(came, sha256, how, {}))
         part.replace(target)
     forget(part)
-    return _record(came, sha256, checked(file, came, before), members)
-
-
-def _record(came: Offer, sha256: str, checked: str, members: dict[str, str]) -> Record:
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    facts = {name: value for name, value in asdict(came).items() if name in ("url", "size", "etag", "modified")}
-    return {**facts, "sha256": sha256, "checked": checked, "date": date, "members": members}
-
-
-def _save(out: Path, records: dict[str, Any], source: Source, known: dict[str, Record]) -> None:
-    records[source.name] = {"title": source.title, "licence": source.licence, "files": known}
-    write_text(out / RECORDS, json.dumps(records, indent=1, ensure_ascii=False, sort_keys=True))

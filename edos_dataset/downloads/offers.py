@@ -28,6 +28,12 @@ class Offer:
     sha256: str = ""
     md5: str = ""
 
+    def __post_init__(self) -> None:
+        """Check the types, as what an earlier download kept may be damaged."""
+        texts = (self.url, self.etag, self.modified, self.sha256, self.md5)
+        if not all(type(text) is str for text in texts) or not (self.size is None or type(self.size) is int):
+            raise TypeError(f"an offer holds texts and a size in bytes, got {self}")
+
     @property
     def validator(self) -> str:
         """What tells this version of the file from others: a strong ETag or else the date; "" where there is neither,

@@ -24,7 +24,9 @@ Progress = Callable[[int, int | None], None]
 """Called with the bytes that are there and those of the whole file, where the server says how many."""
 
 _TRIES = 5
-_LONGEST = 120.0  # seconds that a try waits, whatever the server asks: rather fail and say so
+_LONGEST = 120.0  # seconds that a try waits; a server that asks for more is told of instead
+_UNSTATED = 2**30  # bytes at most of a file whose size nobody states
+_NEVER = (httpx.TooManyRedirects, httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _NO_HEAD = (400, 403, 405, 501)  # servers that answer a GET all the same
 _WHOLE = {"Accept-Encoding": "identity"}  # lengths and digests are those of the file
@@ -84,7 +86,7 @@ class Server:
             What the server said of the file that came, which may be newer than what was asked about.
 
         Raises:
-            DownloadError: the server refuses, or gives up.
+            DownloadError: the server refuses, or gives up, or sends more than it offered.
             OSError: it cannot be written.
         """
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -114,19 +116,32 @@ class Server:
                 there = 0
                 part.unlink(missing_ok=True)  # before its state goes, so that the two never disagree
                 write_text(_state(part), json.dumps(asdict(came)))
-            self._write(response, part, there, came.size, progress)
+            if came.size is not None and offer.size is not None and came.size > offer.size:
+                raise DownloadError(
+                    f"{offer.url} has grown from {offer.size:,} to {came.size:,} bytes since it was asked about: give "
+                    "the same command again"
+                )
+            self._write(response, part, there, came.size, _most(came, offer), progress)
         if came.size is not None and _size(part) < came.size:
             raise _Passing(f"it ended after {_size(part):,} of {came.size:,} bytes")
         return came
 
     @staticmethod
-    def _write(response: httpx.Response, part: Path, there: int, size: int | None, progress: Progress) -> None:
+    def _write(
+        response: httpx.Response, part: Path, there: int, size: int | None, most: int, progress: Progress
+    ) -> None:
         progress(there, size)
         try:
             with part.open("ab") as file:
                 for block in response.iter_raw():
-                    file.write(block)
                     there += len(block)
+                    if there > most:
+                        raise DownloadError(
+                            f"{response.request.url} sends more than the {most:,} bytes "
+                            f"{'that nobody should exceed without stating a size' if size is None else 'it stated'}: "
+                            "it is not fetched"
+                        )
+                    file.write(block)
                     progress(there, size)
         except OSError as error:
             error.filename = error.filename or str(part)  # a full disk says nothing of the file
@@ -156,7 +171,7 @@ class Server:
         digests = digests_of(headers) if status == 200 else ("", "")
         return Offer(
             url,
-            int(total) if total.isdecimal() else None,
+            int(total) if total.isdecimal() and len(total) < 19 else None,
             headers.get("ETag", ""),
             headers.get("Last-Modified", ""),
             *digests,
@@ -168,6 +183,8 @@ class Server:
         while True:
             try:
                 return call()
+            except _NEVER as error:
+                raise DownloadError(f"{url} leads nowhere ({error}): look at the address in a browser") from error
             except (_Passing, httpx.TransportError) as error:
                 now = there()
                 failures = 1 if now > most else failures + 1
@@ -179,7 +196,11 @@ class Server:
                         f"{url} failed at {_TRIES} tries ({said}){kept}: give the same command again later"
                     ) from error
                 asked = error.wait if isinstance(error, _Passing) else None
-                time.sleep(min(self._wait * 2 ** (failures - 1) if asked is None else asked, _LONGEST))
+                if asked is not None and asked > _LONGEST:
+                    raise DownloadError(
+                        f"{url} asks to wait for {min(asked, 1e9):,.0f} seconds: give the same command again then"
+                    ) from error
+                time.sleep(min(self._wait * 2 ** (failures - 1), _LONGEST) if asked is None else asked)
 
 
 def forget(part: Path) -> None:
@@ -194,8 +215,13 @@ def _state(part: Path) -> Path:
 def _read_state(part: Path) -> Offer | None:
     try:
         return Offer(**json.loads(_state(part).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):  # absent or damaged: begin anew
+    except (OSError, ValueError, TypeError, RecursionError):  # absent or damaged: begin anew
         return None
+
+
+def _most(came: Offer, offer: Offer) -> int:
+    """Return how many bytes may come: what was stated now, or when it was asked, or what nobody needs to state."""
+    return next((size for size in (came.size, offer.size) if size is not None), _UNSTATED)
 
 
 def _size(path: Path) -> int:
@@ -210,6 +236,6 @@ def _first_byte(response: httpx.Response) -> int | None:
 def _asked_wait(value: str) -> float | None:
     if value.isdecimal():
         return float(value)
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     return None

@@ -1,7 +1,9 @@
 """Archives unpacked: nothing outside the folder, no links, and the folder appears at one stroke."""
 
 import errno
+import gzip
 import hashlib
+import lzma
 import os
 import shutil
 import stat
@@ -16,6 +18,8 @@ from typing import IO, NamedTuple
 from edos_dataset.downloads.transfer import DownloadError
 
 _DAMAGED = (
+    gzip.BadGzipFile,
+    lzma.LZMAError,
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
@@ -24,6 +28,7 @@ _DAMAGED = (
     NotImplementedError,
     RuntimeError,
 )
+_PADDING = 10 * 2**20  # bytes that tar programs write behind an archive's end, at most
 
 
 class _Member(NamedTuple):
@@ -33,13 +38,14 @@ class _Member(NamedTuple):
     open: Callable[[], IO[bytes]]
 
 
-def unpack(archive: Path, folder: Path) -> dict[str, str]:
+def unpack(archive: Path, folder: Path, keep: Callable[[dict[str, str]], None] = lambda _: None) -> dict[str, str]:
     """Unpack a tar (plain or compressed) or zip archive; a folder that all of it lies in is left out, and so are
     resource files of macOS.
 
     Args:
         archive: the file.
         folder: where its content goes; what lies there is replaced.
+        keep: called with what is returned just before the folder gets its name, so that none is there without a record.
 
     Returns:
         Path below the folder, "/" between parts, and SHA-256 of each file.
@@ -54,8 +60,11 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
     try:
         with _members(archive) as members:
             digests = _write(archive, members, temporary)
+        keep(digests)
         _put(temporary, folder)
-    except _DAMAGED as error:
+    except (*_DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk; what unpacks bz2 gives none
+            raise
         raise DownloadError(f"{archive} is damaged: {error or type(error).__name__}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -70,6 +79,18 @@ def _members(archive: Path) -> Iterator[list[_Member]]:
     else:
         with tarfile.open(archive) as tar:
             yield [_of_tar(tar, info) for info in tar.getmembers() if not info.isdir()]
+            _read_to_the_end(tar)
+
+
+def _read_to_the_end(tar: tarfile.TarFile) -> None:
+    """Read what is behind a tar's end: a compressed one has its checksum there, which tarfile never looks at."""
+    left = _PADDING
+    stream = tar.fileobj
+    assert stream is not None
+    while block := stream.read(1 << 20):
+        left -= len(block)
+        if left < 0:
+            raise tarfile.ReadError("it goes on behind its end")
 
 
 def _of_zip(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:
@@ -110,6 +131,10 @@ def _write(archive: Path, members: list[_Member], folder: Path) -> dict[str, str
 
 def _inside(archive: Path, member: _Member) -> PurePosixPath:
     path = PurePosixPath(member.name)
+    try:
+        member.name.encode()
+    except UnicodeEncodeError as error:
+        raise DownloadError(f"{archive} holds {member.name!a}, a name that is not UTF-8: it is not unpacked") from error
     if not member.is_file:
         raise DownloadError(f"{archive} holds {member.name!r}, a link or a device: it is not unpacked")
     if path.is_absolute() or ".." in path.parts or not path.parts or any(sign in member.name for sign in "\\:\0"):

@@ -10,7 +10,7 @@ from edos_dataset.downloads.offers import Offer
 from edos_dataset.downloads.registry import RemoteFile
 
 Record = dict[str, Any]
-"""What is kept of a file that came; see `fetching.RECORDS`."""
+"""What is kept of a file that came; see `records.RECORDS`."""
 
 
 def faults(file: RemoteFile, came: Offer, part: Path, sha256: str, before: Record | None) -> Iterator[str]:

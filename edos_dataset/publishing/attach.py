@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
+from edos_dataset.labels import LABELS
 from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.fingerprints import hash_json
@@ -171,6 +172,15 @@ class PublishedLabels:
             ]
         return pa.concat_tables(tables)
 
+    def openings(self, documents: pa.Array) -> Iterator[tuple[str, str, str]]:
+        """Yield for each dialogue of some documents its document's id, its own, and the hash of its first turn."""
+        for _, path in self.paths:
+            for table in read_pieces(path, ["document_id", "dialogue_id", "turns"], ROW_GROUP):
+                table = table.filter(pc.is_in(table["document_id"], value_set=documents))
+                turns, offsets = unnest(table, "turns")
+                hashes = turns.field("text_sha256").take(pa.array(offsets[:-1])).to_pylist()
+                yield from zip(table["document_id"].to_pylist(), table["dialogue_id"].to_pylist(), hashes, strict=True)
+
     def pieces(self) -> Iterator[tuple[str, pa.Table]]:
         """Yield `dialogue_id` and `document_id` of all rows, in tables of bounded size, each after its split."""
         for split, path in self.paths:
@@ -202,7 +212,25 @@ def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
                 .select(arrow_schema(LABELS_ONLY).names)
                 .cast(arrow_schema(LABELS_ONLY))
             )
+            _check_labels(table, path)
             yield table.take(pa.array(rows[groups == group] - borders[group]))
+
+
+def _check_labels(table: pa.Table, path: Path) -> None:
+    """Refuse labels that are none of ours: readers would take the number for another label, or fail."""
+    turns, offsets = unnest(table, "turns")
+    if not np.diff(offsets).all():
+        raise FolderError(f"{path} holds a dialogue without turns: fetch or make it again")
+    for name, ids in (
+        ("label", turns.field("label")),
+        ("label of top", pc.list_flatten(turns.field("top")).field("label")),
+    ):
+        odd = ids.filter(pc.fill_null(pc.or_(pc.less(ids, 0), pc.greater_equal(ids, len(LABELS))), True))
+        if len(odd):
+            raise FolderError(
+                f"{path} holds the {name} {odd[0]}: labels are numbers from 0 to {len(LABELS) - 1}; "
+                "fetch or make it again"
+            )
 
 
 @lru_cache(maxsize=1)

@@ -123,6 +123,7 @@ def test_good_long_turns_are_not_repetitive_for_their_punctuation() -> None:
         ("NORA: Over here!", "Over here!"),
         ("Mr. Smith: Over here!", "Over here!"),
         ("Note: it rained.", "Note: it rained."),
+        ("It's the cafe\u0301 that I know.", "It's the caf\u00e9 that I know."),
     ],
 )
 def test_texts_are_tidied(raw: str, text: str) -> None:

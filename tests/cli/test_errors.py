@@ -2,6 +2,7 @@
 
 import errno
 
+import pyarrow as pa
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -51,6 +52,31 @@ def test_exit_codes(error, code, message):
     assert done.exit_code == code
     assert done.stderr.startswith(message) and bool(done.stderr) is bool(message)
     assert done.stdout == ""
+
+
+def test_what_a_message_quotes_neither_steers_the_terminal_nor_floods_it():
+    done = run(ValueError("row \x1b[31m7\x07 of caf\udce9\u202e is " + "x" * 50_000 + " and more"))
+    assert done.stderr.startswith("error row \\x1b[31m7\\x07 of caf\\udce9\\u202e is xxx")
+    assert done.stderr.endswith("xxx and more\n") and len(done.stderr) < 2_200
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        pa.ArrowMemoryError("malloc of size 7 failed"),
+        pa.ArrowException("Unknown error: Failed to launch worker thread: Resource temporarily unavailable"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_a_machine_without_memory_is_no_defect(error):
+    done = run(error)
+    assert done.exit_code == 1 and done.stderr.startswith("error the machine gives no more memory or threads (")
+    assert "give fewer --workers" in done.stderr
+
+
+def test_a_defect_of_ours_keeps_its_traceback():
+    assert isinstance(run(RuntimeError("index is not sorted")).exception, RuntimeError)
 
 
 def test_wrong_usage():

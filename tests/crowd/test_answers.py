@@ -116,6 +116,7 @@ def test_json_lines_and_a_plain_table(tmp_path):
         ("a.csv", "task,worker,label\n1,w,-\n", "holds no answers"),
         ("a.csv", b"task,worker,label\n\xff,w,Sad\n", "no CSV file in UTF-8"),
         ("a.jsonl", '{"task": "1"\n', "a.jsonl, line 1: no JSON"),
+        ("a.jsonl", '{"task": "1", "worker": "w", "label": "sad", "turns": ["\\ud800"]}\n', "a.jsonl, line 1: no JSON"),
         ("a.jsonl", "[1]\n", r"line 1: expected \{"),
         ("a.jsonl", '{"task": "1", "worker": ["w"], "label": "Sad"}\n', "line 1: needs task, worker"),
         ("a.jsonl", '{"task": "1", "worker": "w", "label": "Sad", "turns": [3]}\n', "turns must be a list of texts"),

@@ -12,7 +12,8 @@ import zipfile
 import pytest
 from filelock import FileLock
 
-from edos_dataset.downloads.fetching import RECORDS, download, read_records
+from edos_dataset.downloads.fetching import download
+from edos_dataset.downloads.records import RECORDS, read_records
 from edos_dataset.downloads.registry import LANGUAGES, OTHERS, RemoteFile, Source, find_source, opensubtitles, sources
 from edos_dataset.downloads.transfer import DownloadError, Server
 from edos_dataset.releases.load import RAW_RELEASES, builder
@@ -279,3 +280,33 @@ def test_zip_archives_stay_zipped(files, out):
         packed.writestr("OpenSubtitles/xml/en/1999/1/2.xml", "<document/>")
     get(source(files.serve("/en.zip", buffer.getvalue()), "opensubtitles/en.zip"), out)
     assert left(out) == [RECORDS, "opensubtitles/en.zip"]
+
+
+@pytest.mark.parametrize("record", [[], {"sha256": 1}, {"members": []}, None, "x"])
+def test_damaged_records_are_told(out, record):
+    out.mkdir()
+    (out / RECORDS).write_text(json.dumps({"talk": {"files": {"films/talk.csv": record}}}))
+    with pytest.raises(FolderError, match="is damaged: move it away"):
+        read_records(out)
+    (out / RECORDS).write_text("[" * 5_000)
+    with pytest.raises(FolderError, match="is damaged: move it away"):
+        read_records(out)
+
+
+@pytest.mark.parametrize("unpack", [False, True])
+def test_killed_just_after_a_file_got_its_name(files, out, tmp_path, monkeypatch, unpack):
+    """The next call knows it by its record, and does not take it for somebody else's."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("talk.csv", CONTENT)
+    talk = source(files.serve("/talk.zip", packed.getvalue()), "films/talk.zip", unpack=unpack)
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("edos_dataset.downloads.fetching.forget", killed)
+        with pytest.raises(KeyboardInterrupt):
+            get(talk, out)
+    found = get(talk, out)
+    assert list(found) == ["films/talk.zip"] and transfers(files) == 1

@@ -195,3 +195,56 @@ def test_how_long_to_wait():
     assert _asked_wait("7") == 7
     assert _asked_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0
     assert _asked_wait("") is None and _asked_wait("soon") is None
+
+
+def test_more_than_was_agreed_to_does_not_come(files, server, part):
+    url = files.serve("/en.zip", b"ten bytes.")
+    offer = server.ask(url)
+    files.serve("/en.zip", CONTENT)
+    with pytest.raises(DownloadError, match="has grown from 10 to 300,000 bytes since it was asked about"):
+        server.fetch(offer, part, lambda *_: None)
+    assert not part.exists() or part.stat().st_size == 0
+
+
+def test_a_body_without_end_ends(files, server, part, monkeypatch):
+    monkeypatch.setattr("edos_dataset.downloads.transfer._UNSTATED", 50_000)
+    chunks = b"".join(b"2710\r\n" + bytes(10_000) + b"\r\n" for _ in range(30))  # no last one
+    headers = {"Transfer-Encoding": "chunked"}
+    url = files.serve("/en.zip", chunks, headers=headers, without_length=True)
+    with pytest.raises(DownloadError, match="sends more than the 50,000 bytes"):
+        fetch(server, url, part)
+    assert part.stat().st_size <= 50_000
+
+
+@pytest.mark.parametrize("leads", ["/en.zip", "file:///etc/passwd", "//"])
+def test_redirections_that_lead_nowhere(files, server, part, leads):
+    url = files.serve("/en.zip", b"", headers={"Location": leads, "Content-Length": "0"})
+    with pytest.raises(DownloadError, match="leads nowhere"):
+        fetch(server, url, part)
+
+
+@pytest.mark.parametrize(
+    "asked", ["9" * 400, "86400", "Fri, 31 Dec 9999 23:59:59 -2359", "Fri, 31 Dec 2999 23:59:59 GMT"]
+)
+def test_a_server_that_asks_for_too_much_patience(asked):
+    wait = _asked_wait(asked)
+    assert wait is None or wait > 3600
+
+    class Busy(httpx.BaseTransport):
+        def handle_request(self, request):
+            return httpx.Response(503, headers={"Retry-After": asked})
+
+    server = Server(wait=0.001)
+    server._client = httpx.Client(transport=Busy())
+    with pytest.raises(DownloadError, match="asks to wait for|failed at 5 tries"):
+        server.ask("http://films.example/en.zip")
+
+
+@pytest.mark.parametrize("state", ["[" * 5_000, "[]", '{"url": 1}', '{"url": "x", "size": "7"}', '{"size": null}'])
+def test_a_damaged_state_begins_anew(files, server, part, state):
+    url = files.serve("/en.zip", CONTENT)
+    part.parent.mkdir()
+    part.write_bytes(CONTENT[:1000])
+    part.with_name(f"{part.name}.json").write_text(state)
+    fetch(server, url, part)
+    assert part.read_bytes() == CONTENT

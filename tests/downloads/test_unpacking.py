@@ -122,3 +122,30 @@ def test_twice_and_too_much(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no room to unpack 11 bytes, the disk has 10 left"):
         unpack(make_tar(tmp_path / "b", {"a": b"12345678901"}), tmp_path / "folder")
     assert left(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
+def test_checksums_of_compressed_tars_are_read(tmp_path, mode):
+    """tarfile stops where the tar ends, before the checksum of what packed it."""
+    archive = make_tar(tmp_path / "a.tar", {"talk.csv": bytes(range(256)) * 400}, mode)
+    data = bytearray(archive.read_bytes())
+    data[-6] ^= 1
+    archive.write_bytes(data)
+    with pytest.raises(DownloadError, match="damaged"):
+        unpack(archive, tmp_path / "talk")
+    assert left(tmp_path) == ["a.tar"]
+
+
+def test_what_goes_on_behind_its_end(tmp_path):
+    archive = make_tar(tmp_path / "a.tar", {"talk.csv": b"a"}, "w")
+    with archive.open("ab") as file:
+        file.truncate(11 * 2**20)
+    with pytest.raises(DownloadError, match="goes on behind its end"):
+        unpack(archive, tmp_path / "talk")
+    assert left(tmp_path) == ["a.tar"]
+
+
+def test_names_that_no_record_can_hold(tmp_path):
+    with pytest.raises(DownloadError, match=r"'caf\\udce9.csv', a name that is not UTF-8"):
+        unpack(make_tar(tmp_path / "a.tar", {"caf\udce9.csv": b"a"}), tmp_path / "talk")
+    assert left(tmp_path) == ["a.tar"]

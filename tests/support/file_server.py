@@ -17,12 +17,13 @@ class Served:
         failures: statuses to answer instead, one for each GET that is to fail.
         headers: further ones of every answer with a body; with a Location it is a redirection.
         blind: forget If-Range: go on with whatever there is now.
+        without_length: don't state one.
     """
 
     def __init__(self, content, **behaviour):
         self.content, self.ranges, self.head, self.blind = content, True, True, False
         self.etag = f'"{hashlib.sha256(content).hexdigest()[:12]}"'
-        self.cut_after, self.failures, self.headers = [], [], {}
+        self.cut_after, self.failures, self.headers, self.without_length = [], [], {}, False
         self.requests = []  # of each: its method and its Range, or None
         vars(self).update(behaviour)
 
@@ -89,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _begin(self, file, start):
         size = len(file.content)
-        headers = {"Content-Length": str(size - start), **file.headers}
+        headers = {**({} if file.without_length else {"Content-Length": str(size - start)}), **file.headers}
         if start:
             headers["Content-Range"] = f"bytes {start}-{size - 1}/{size}"
         if file.etag:
