@@ -8,8 +8,10 @@ from datasets import load_dataset
 
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import compose_cards, reading
+from edos_dataset.publishing.content import content_of, stated_content
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.shards import digest
 from edos_dataset.schema import features
 from published_folder import FILMS, V1, V11, content, films_of, remote, run
 
@@ -48,6 +50,9 @@ def test_two_folders_are_one_data_set(hub, folders, tmp_path, monkeypatch):
     assert load_dataset(str(there), cache_dir=str(tmp_path / "cache"))["train"].features == features(
         "edos"
     )  # the first folder's default stays the default
+    digests = {path.relative_to(there).as_posix(): digest(path) for path in there.rglob("*.parquet")}
+    stated = stated_content((there / "README.md").read_text())
+    assert stated == {config: content_of(config, digests) for config in ("edos", "os", "labels_only")}
     # What a user fetched can be published again, and is the same version.
     plan, _ = publish(hub, [there])
     assert plan.published == hub.repos[KEY].tags["v1.0.0"]
