@@ -20,6 +20,24 @@ UNREADABLE_FOLDER, UNREADABLE_ZIP = "unreadable_folder", "unreadable_zip"
 
 _NAMED = ("pyarrow", "datasets", "lxml", "pysubs2", "torch", "sentence-transformers")
 
+_NUMBER = (int, float)
+_STAGE = {
+    **{"stage": str, "unit": str, "read": int, "kept": int},
+    **{"rejected": {str: int}, "tally": {str: int}, "per_second": (*_NUMBER, type(None))},
+}
+_CONFIG = {
+    **{"dialogues": int, "turns": int, "tokens": int, "bytes": int, "splits": {str: int}},
+    **{"turns_per_dialogue": _NUMBER, "tokens_per_turn": _NUMBER},
+}
+_SHAPE = {
+    "input": {"films": int, "files": int, "skipped": [[str]]},
+    "stages": [_STAGE],
+    "quarantined": [{"path": str, "reason": str, "detail": str}],
+    "configs": {str: _CONFIG},
+}
+"""What a manifest must be for whoever reads it."""
+_OPTIONAL = {"recipe": str, "fingerprint": str, "versions": {str: str}, "remarks": [str]}
+
 
 def versions() -> dict[str, str]:
     """Return the versions of this package, Python, and what else decides what comes out."""
@@ -107,7 +125,25 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(manifest, dict) or not {"stages", "configs"} <= manifest.keys():
         raise FolderError(f"{path} is not the manifest of a run: it has no 'stages' or no 'configs'")
+    given = {name: shape for name, shape in _OPTIONAL.items() if name in manifest}
+    for name, shape in {**_SHAPE, **given}.items():
+        if not _fits(manifest.get(name), shape):
+            raise FolderError(f"{path} is damaged: {name!r} is not what the command that made it writes there")
     return manifest
+
+
+def _fits(value: object, shape: object) -> bool:
+    """Return whether plain data are of a shape: a type or several; a list of one shape; a dictionary of some shapes by
+    key, or of one shape for all keys, named `str`.
+    """
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
+    if isinstance(shape, dict) and str in shape:
+        return isinstance(value, dict) and all(_fits(item, shape[str]) for item in value.values())
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(key in value and _fits(value[key], shape[key]) for key in shape)
+    assert isinstance(shape, type | tuple)
+    return isinstance(value, shape) and not isinstance(value, bool)
 
 
 def stage_entry(count: StageCount) -> dict[str, Any]:

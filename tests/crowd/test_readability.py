@@ -7,6 +7,7 @@ import pytest
 
 from edos_dataset.crowd.readability import Readability, select_tasks, token_frequencies
 from edos_dataset.runs.folder import FolderError
+from published_folder import manifest_of
 from readability_runs import ANGRY, SAD, dialogues, write_run
 
 
@@ -83,7 +84,7 @@ def test_a_folder_of_edos_label_counts_its_own_words(tmp_path):
     expected = select_tasks(write_run(tmp_path / "run", dialogues()), per_label=5)
     run = write_run(tmp_path / "labelled", dialogues())
     (run / "edos_initial").rename(run / "edos")
-    (run / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"edos": {}}}))
+    (run / "manifest.json").write_text(json.dumps(manifest_of("edos")))
     assert select_tasks(run, per_label=5) == expected
 
 
@@ -93,6 +94,6 @@ def test_runs_without_labels(tmp_path):
     run = write_run(tmp_path, dialogues())
     with pytest.raises(FolderError, match="'os' .* has no labels: give a run"):
         select_tasks(run, config="os")
-    (run / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}}}))
+    (run / "manifest.json").write_text(json.dumps(manifest_of("os")))
     with pytest.raises(FolderError, match="no config 'edos_initial'; it has os"):
         select_tasks(run)

@@ -10,8 +10,9 @@ import pytest
 from edos_dataset.publishing.inspection import random_dialogues
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.manifest import read_manifest
+from published_folder import manifest_of
 
-MANIFEST = {"stages": [], "configs": {"os": {}, "edos": {}}}
+MANIFEST = manifest_of("os", "edos")
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_the_generator_decides(run):
 
 def test_the_default_config_is_the_first_that_is_there(run):
     assert ids(random_dialogues(run, MANIFEST, 1, None, Random(1)))[0].startswith("edos")
-    only = {**MANIFEST, "configs": {"os": {}}}
+    only = manifest_of("os")
     assert ids(random_dialogues(run, only, 1, None, Random(1)))[0].startswith("os")
 
 

@@ -78,13 +78,21 @@ def publish(folder, films, configs, rows_a_file=100_000):
 FILMS = [*films_of("train", 6), *films_of("validation", 2), *films_of("test", 2)]
 
 
+def manifest_of(*configs):
+    """Return the manifest of a run that gave some configs, in the form that `read_manifest` wants."""
+    numbers = dict.fromkeys(("dialogues", "turns", "tokens", "bytes", "turns_per_dialogue", "tokens_per_turn"), 0)
+    inputs = {"films": 0, "files": 0, "skipped": []}
+    rows = {config: {**numbers, "splits": {}} for config in configs}
+    return {"input": inputs, "stages": [], "quarantined": [], "configs": rows}
+
+
 def run(folder, films=FILMS, configs=("edos", "os"), rows_a_file=4):
     """Write a folder as `edos curate` leaves it."""
     shutil.rmtree(folder, ignore_errors=True)
     written = publish(folder, films, configs, rows_a_file)
     card = with_content(dataset_card(written, "en", {}, []), digests_of(written))
     (folder / "README.md").write_text(card, encoding="utf-8")
-    (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {}}))
+    (folder / "manifest.json").write_text(json.dumps(manifest_of()))
     (folder / ".run").mkdir()
     (folder / ".run" / "secret").write_text("stays here")
     return folder

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 
 from edos_dataset.labels import LABEL_IDS
 from edos_dataset.schema import arrow_schema
+from published_folder import manifest_of
 
 SAD, ANGRY = LABEL_IDS["sad"], LABEL_IDS["angry"]
 
@@ -30,7 +31,7 @@ def write_run(folder, dialogues, reverse=False):
             pq.write_table(
                 pa.Table.from_pylist(part, arrow_schema(config)), folder / config / f"{split}-00000-of-00001.parquet"
             )
-    (folder / "manifest.json").write_text(json.dumps({"stages": [], "configs": {"os": {}, "edos_initial": {}}}))
+    (folder / "manifest.json").write_text(json.dumps(manifest_of("os", "edos_initial")))
     return folder
 
 
