@@ -23,6 +23,16 @@ MOST_MARKS = 30
 """Accents on one letter, as many as the stream-safe text of Unicode has; more are noise."""
 
 
+def shown(value: object) -> str:
+    """Return a value for a message: as Python writes it, on one line, cut to 80 characters."""
+    return clipped(repr(value), 80)
+
+
+def clipped(text: str, longest: int) -> str:
+    """Return a text, or where it is longer its beginning, so that it has `longest` characters with the dots behind."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def normalise(text: str) -> str:
     """Return the text by which utterances are compared: its words without case, punctuation and extra spaces."""
     if text.isascii():  # the same, three times as fast

@@ -12,11 +12,12 @@ from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.labels import LABELS
 from edos_dataset.releases.dialogues import lines_of, read_dialogues, tables_of
-from edos_dataset.releases.given.dialogue import Dialogue, Place, shown, unique
+from edos_dataset.releases.given.dialogue import Dialogue, Place, unique
 from edos_dataset.releases.given.records import Record, dialogues_of
 from edos_dataset.releases.given.sources import Selection, rows_of, splits_of
 from edos_dataset.releases.given.tables import typed_rows
 from edos_dataset.schema import list_of
+from edos_dataset.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd

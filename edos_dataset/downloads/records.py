@@ -10,6 +10,7 @@ from edos_dataset.downloads.offers import Offer
 from edos_dataset.downloads.registry import Source
 from edos_dataset.downloads.verifying import Record
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import digest, write_text
 
 RECORDS = "downloads.json"
@@ -26,10 +27,10 @@ def read_records(out: Path) -> dict[str, Any]:
     """
     path = out / RECORDS
     try:
-        records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        records = json_of(path.read_bytes()) if path.exists() else {}
         if not all(_is_record(record) for entry in records.values() for record in entry["files"].values()):
             raise TypeError("an entry is no record of a file")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FolderError(
             f"{path} is damaged: move it away; files that no record knows are then not taken for downloaded ones"
         ) from error

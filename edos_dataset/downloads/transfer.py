@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from edos_dataset.downloads.offers import Offer, digests_of
+from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import write_text
 from edos_dataset.version import __version__
 
@@ -214,8 +215,8 @@ def _state(part: Path) -> Path:
 
 def _read_state(part: Path) -> Offer | None:
     try:
-        return Offer(**json.loads(_state(part).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):  # absent or damaged: begin anew
+        return Offer(**json_of(_state(part).read_bytes()))
+    except (OSError, ValueError, TypeError):  # absent or damaged: begin anew
         return None
 
 

@@ -16,6 +16,7 @@ from types import TracebackType
 from filelock import FileLock, Timeout
 
 from edos_dataset.runs import commit
+from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import left_by_killed, write_text
 
 _RECORD = "made_by.json"
@@ -240,8 +241,8 @@ def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
 def _command(run: Path) -> str | None:
     """Return the command whose folder this is, None where no record of ours says so."""
     try:
-        record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
+        record = json_of((run / _RECORD).read_bytes())
         ours = record["package"] == "edos-dataset" and isinstance(record["command"], str)
         return record["command"] if ours else None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -12,6 +12,8 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode
 
+from edos_dataset.text import clipped
+
 MOST_CHARACTERS = 1 << 17
 MOST_LEVELS = 32
 _LONGEST_NUMBER = 40
@@ -91,7 +93,7 @@ def yaml_of(text: str) -> Any:  # noqa: ANN401 - whatever the YAML says
     except ForeignError:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date of a month 13, too
-        raise ForeignError(_bounded(" ".join(str(error).split()) or type(error).__name__)) from error
+        raise ForeignError(clipped(" ".join(str(error).split()) or type(error).__name__, _LONGEST_SHOWN)) from error
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - whatever the YAML says
@@ -121,13 +123,9 @@ def json_of(text: str | bytes) -> Any:  # noqa: ANN401 - whatever the JSON says
     except RecursionError as error:
         raise ForeignError("brackets within brackets, too deep to be read") from error
     except ValueError as error:  # bytes that are no UTF-8, and numbers of thousands of digits, too
-        raise ForeignError(_bounded(str(error))) from error
+        raise ForeignError(clipped(str(error), _LONGEST_SHOWN)) from error
 
 
 def shown(value: object) -> str:
     """Return a value for a message: as Python writes it, cut where it is long."""
-    return _bounded(repr(value))
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} …"
+    return clipped(repr(value), _LONGEST_SHOWN)

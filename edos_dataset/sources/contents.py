@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import stat
 from multiprocessing.pool import ThreadPool
 
 import numpy as np
@@ -11,6 +10,8 @@ import pyarrow as pa
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.schema.tables import FILE
+from edos_dataset.sources.files import open_file
+from edos_dataset.sources.parsed import ReadError
 
 _MOST = 1 << 28
 _THREADS = 8  # most of the time is spent waiting for a disk
@@ -49,16 +50,13 @@ def contents_of(films: pa.Table) -> dict[str, str]:
 def _content(location: bytes) -> str | None:
     """Return a digest of a file, None where it cannot be read."""
     try:
-        # Opened without waiting: what was a file when it was found may be a pipe by now.
-        with os.fdopen(os.open(location, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        with open_file(os.fsdecode(location)) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return None
             sha256, left = hashlib.sha256(), _MOST
             while left and (block := file.read(min(left, 1 << 20))):
                 sha256.update(block)
                 left -= len(block)
-    except (OSError, ValueError):
+    except (OSError, ValueError, ReadError):  # what was a file when it was found may be a pipe by now
         return None
     rest = f" {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}" if status.st_size > _MOST else ""
     return sha256.hexdigest()[:32] + rest

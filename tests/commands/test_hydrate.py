@@ -20,20 +20,10 @@ from edos_dataset.commands.labels_only import labelling, text_stages, write_labe
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
+from two_scenes import FILM
 
 SAMPLE = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 PARTS = ("ass", "srt", "vtt", "broken")
-OWN = """\
-1
-00:00:01,000 --> 00:00:03,000
-- I am so afraid that the {name} will never come back!
-- I am terrified for everybody on the {name}, and so sad.
-
-2
-00:00:03,500 --> 00:00:05,500
-- Somebody left the gate open again.
-- And the dog is gone with the {name}.
-"""  # the third turn is the same in all of them
 CHANGED, CUT, DAMAGED = "vtt/orchard-station.vtt", "ass/line-four.ass", "ass/the-lantern-under-the-hill.ass"
 
 
@@ -66,7 +56,7 @@ def films(tmp_path_factory):
         shutil.copytree(SAMPLE / part, folder / part)
     (folder / "own").mkdir()
     for name in ("ferry", "train", "wagon", "boat"):
-        (folder / "own" / f"{name}.srt").write_text(OWN.format(name=name), encoding="utf-8")
+        (folder / "own" / f"{name}.srt").write_text(FILM.format(name=name), encoding="utf-8")
     shutil.copytree(SAMPLE / "opus" / "xml" / "en" / "2004", folder / "xml" / "en" / "2004")  # one film in two files
     return folder
 
@@ -128,7 +118,7 @@ def test_fewer_films_and_more_files_change_no_dialogue(run, labels, films, tmp_p
     copy = next(path for path in sorted((mine / "xml").rglob("*.xml")) if f"2004/9000101/{path.stem}" in kept)
     better = copy.with_name("1.xml")  # reads before the labelled file of its film, and equals it
     better.write_bytes(copy.read_bytes())
-    (mine / "kite.srt").write_text(OWN.format(name="kite"), encoding="utf-8")  # has no labels
+    (mine / "kite.srt").write_text(FILM.format(name="kite"), encoding="utf-8")  # has no labels
     done = edos("hydrate", labels, mine, "--out", tmp_path / "back", "--workers", 1)
     assert done.exit_code == 3
     assert "are missing" in done.stderr
@@ -152,7 +142,7 @@ def test_renamed_files_are_found_by_what_is_said_in_them(run, labels, films, tmp
         other.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, other)
         shutil.copy(path, other.with_name(f"copy of {other.name}"))
-    (mine / "other.srt").write_text(OWN.format(name="kite"), encoding="utf-8")
+    (mine / "other.srt").write_text(FILM.format(name="kite"), encoding="utf-8")
     result = edos("hydrate", labels, mine, "--out", tmp_path / "back", "--workers", 1)
     assert result.exit_code == 0, result.stderr
     assert "documents have other names here" in result.stdout
@@ -225,7 +215,7 @@ def test_nothing_found(labels, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     for name in ("kite", "cart", "sledge"):
-        (other / f"{name}.srt").write_text(OWN.format(name=name), encoding="utf-8")
+        (other / f"{name}.srt").write_text(FILM.format(name=name), encoding="utf-8")
     result = edos("hydrate", labels, other, "--out", tmp_path / "back", "--workers", 1)
     assert result.exit_code == 3
     assert "0 of 45 dialogues found" in result.stdout

@@ -27,17 +27,7 @@ from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.sources.inventory import find_films
 from sudden_death import DeathError, files_in, untimed
-
-FILM = """1
-00:00:01,000 --> 00:00:03,000
-- I am so afraid that the {name} will never come back!
-- I am terrified for everybody on the {name}, and so sad.
-
-2
-00:00:03,500 --> 00:00:05,500
-- Somebody left the gate open again.
-- And the dog is gone with the {name}.
-"""
+from two_scenes import FILM
 
 
 class Letters:

@@ -12,6 +12,7 @@ from typing import Any
 
 from edos_dataset.labeling.models.encoder import quiet
 from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.runs.shards import digest
 from edos_dataset.segmentation.turns.packed import read_json, usable
 
 _DECIDE = (
@@ -39,13 +40,13 @@ def model_digest(folder: Path, code: bool = False) -> str:
     is run.
     """
     kinds = (".safetensors", ".bin", ".model", *([".py"] if code else []))
-    digest = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.name in _DECIDE or path.suffix in kinds):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        sha256.update(f"{path.name} {path.stat().st_size}\n".encode())
         with path.open("rb") as file:
             while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()[:16]
+                sha256.update(block)
+    return sha256.hexdigest()[:16]
 
 
 def digests_of(folder: Path) -> dict[str, str]:
@@ -54,7 +55,7 @@ def digests_of(folder: Path) -> dict[str, str]:
     """
     names = {"tokenizer.json", "vocab.txt", "vocab.json", "merges.txt"}
     kept = (path for path in folder.iterdir() if path.name in names or path.suffix in (".safetensors", ".model"))
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(kept)}
+    return {path.name: digest(path) for path in sorted(kept)}
 
 
 def check_files(folder: Path, record: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edos_dataset.text import hash64
+from edos_dataset.text import hash64, shown
 
 LARGEST = 1 << 24
 """Bytes of a line, and characters of a dialogue, at most: no dialogue is that long, and memory is bounded by it."""
@@ -50,12 +50,6 @@ class Dialogue(NamedTuple):
     extra: str | None = None
     turn_extras: list[str | None] | None = None
     of_rows: bool = False
-
-
-def shown(value: object) -> str:
-    """Return a value for a message, cut to 80 characters, on one line."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def checked_text(text: object, where: str) -> str:

@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from edos_dataset.releases.given.dialogue import LARGEST, Place, shown
+from edos_dataset.releases.given.dialogue import LARGEST, Place
 from edos_dataset.releases.given.records import WANTED, Record
 from edos_dataset.releases.given.streams import as_text, lines
+from edos_dataset.text import shown
 
 _BLOCK = 1 << 18
 

@@ -18,8 +18,8 @@ from edos_dataset.releases.given.dialogue import (
     as_extra,
     checked_id,
     checked_text,
-    shown,
 )
+from edos_dataset.text import shown
 
 WANTED = '{"dialogue_id": "...", "turns": ["...", ...]}'
 _DIALOGUES = ("turns", "messages", "dialogue", "dialog", "conversation", "conversations", "utterances")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.releases.given.dialogue import LARGEST, Dialogue, Place, checked_text, shown
+from edos_dataset.releases.given.dialogue import LARGEST, Dialogue, Place, checked_text
 from edos_dataset.releases.given.records import Record, text_column
 from edos_dataset.releases.given.streams import lines
+from edos_dataset.text import shown
 
 if TYPE_CHECKING:
     from datasets import Dataset, Features
