@@ -1,8 +1,8 @@
 """How good labels are where the truth is a set: other makers' classes, each of which several of ours can stand for, and
 examples of which more than one label is right.
 
-Throughout, `probabilities` are [n, labels] rows that sum to 1, and `right` is [n, classes], whether a class is right for an
-example; several can be.
+Throughout, `probabilities` are [n, labels] rows that sum to 1, and `right` is [n, classes], whether a class is right
+for an example; several can be.
 """
 
 from collections.abc import Mapping
