@@ -85,7 +85,22 @@ def decode(data: bytes, declared: str | None = None, language: str | None = None
         return _decode_by_candidates(data, declared, language)
     # Searched in the bytes, as most files have neither: it takes a tenth of the time of a search in the text.
     suspicious = not text.isascii() and any(pattern.search(data) for pattern in _SUSPICIOUS)
-    return _repair(text) if suspicious else (text, "utf-8", 1.0)
+    return repair(text) if suspicious else (text, "utf-8", 1.0)
+
+
+def repair(text: str) -> tuple[str, str, float]:
+    """Undo one reading of UTF-8 as Windows-1252, or of Windows-1252 as Latin-1, in text that is valid UTF-8.
+
+    Returns:
+        As `decode`.
+    """
+    shown = text.translate(_CONTROLS) if _CONTROL.search(text) else text
+    misread = sum(1 for _ in _MISREAD.finditer(shown))
+    if misread and 2 * misread > sum(map(shown.count, "ÂÃâ")):
+        repaired = _MISREAD.sub(_unread, shown)
+        if repaired != shown:
+            return repaired, "utf-8 read as cp1252", 0.9
+    return (text, "utf-8", 1.0) if shown == text else (shown, "cp1252 read as latin-1", 0.9)
 
 
 def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:
@@ -97,7 +112,7 @@ def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:
             f"has the byte order mark of {encoding}, but {broken:,} of {len(text):,} characters are invalid",
         )
     if encoding == "utf-8" and not broken and not text.isascii():
-        return _repair(text)
+        return repair(text)
     return text, encoding, 1.0 if not broken else 0.9
 
 
@@ -153,17 +168,6 @@ def _known(encoding: str | None) -> str | None:
         return codecs.lookup(encoding).name if encoding else None
     except LookupError:
         return None
-
-
-def _repair(text: str) -> tuple[str, str, float]:
-    """Undo one reading of UTF-8 as Windows-1252, or of Windows-1252 as Latin-1, in text that is valid UTF-8."""
-    shown = text.translate(_CONTROLS) if _CONTROL.search(text) else text
-    misread = sum(1 for _ in _MISREAD.finditer(shown))
-    if misread and 2 * misread > sum(map(shown.count, "ÂÃâ")):
-        repaired = _MISREAD.sub(_unread, shown)
-        if repaired != shown:
-            return repaired, "utf-8 read as cp1252", 0.9
-    return (text, "utf-8", 1.0) if shown == text else (shown, "cp1252 read as latin-1", 0.9)
 
 
 def _unread(match: re.Match[str]) -> str:

@@ -1,0 +1,71 @@
+"""A dialogue in which people labelled turns, and what its turns must be to make one."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from edos_dataset.releases.labelled_sets.label_sets import known_names
+from edos_dataset.releases.raw import Reject
+
+
+@dataclass(frozen=True)
+class LabelledDialogue:
+    """A dialogue, its turns labelled by the names of the set that it comes from. A sentence that stands alone is a
+    dialogue of one turn.
+
+    Attributes:
+        dialogue_id: unique in its file.
+        turns: their texts, in order; none is empty.
+        speakers: who says each, None where nobody says.
+        labels: the names of each turn, several where several were given, none where nobody labelled it.
+    """
+
+    dialogue_id: str
+    turns: tuple[str, ...]
+    speakers: tuple[str | None, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+
+class Turn(NamedTuple):
+    """A turn as it was read.
+
+    Attributes:
+        line: of the file, from 1; None where a line holds more than a turn.
+        text: cleaned; empty where nothing was said.
+        speaker: who says it, None where nobody says.
+        labels: the set's own names.
+    """
+
+    line: int | None
+    text: str
+    speaker: str | None
+    labels: tuple[str, ...]
+
+
+def dialogue_of(source: str, file: str, name: str, turns: Iterable[Turn]) -> Iterator[LabelledDialogue | Reject]:
+    """Yield the dialogue that turns make, and what is left out of it.
+
+    A turn in which nothing is said (a laugh, a stage direction) is left out alone, as a reject, for the history has no
+    hole without it. A label that the set doesn't have takes its dialogue with it.
+
+    Args:
+        source: name of the set.
+        file: name of the file.
+        name: of the dialogue.
+        turns: in order.
+    """
+    said: list[Turn] = []
+    unknown = 0
+    for turn in turns:
+        if strange := [label for label in turn.labels if label not in known_names(source)]:
+            unknown += 1
+            yield Reject(file, turn.line, "unknown_label", f"{name}: {strange[0]}")
+        elif not turn.text:
+            yield Reject(file, turn.line, "no_text", name)
+        else:
+            said.append(turn)
+    if unknown and said:
+        yield Reject(file, None, "unknown_label", f"{name}: {len(said)} more of its turns")
+    elif said:
+        _, texts, speakers, labels = zip(*said, strict=True)
+        yield LabelledDialogue(name, texts, speakers, labels)

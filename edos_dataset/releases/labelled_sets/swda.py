@@ -1,0 +1,34 @@
+"""The Switchboard dialogue acts: telephone calls, each utterance with an act (Jurafsky et al., 1997)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
+from edos_dataset.releases.labelled_sets.texts import spoken_text
+from edos_dataset.releases.raw import Reject
+
+_TRANSCRIBER = re.compile(r"\*.*")
+
+
+def read_swda(path: Path) -> Iterator[LabelledDialogue | Reject]:
+    """Yield the conversations of `train.txt`, `val.txt` or `test.txt`, lines `speaker|text|act`, which "# NUMBER"
+    opens; a file that doesn't number them is one.
+
+    Turns are the utterances as they stand, several of one speaker in a row, for each has an act of its own. Noises and
+    the transcribers' remarks (behind "*") go.
+    """
+    name, turns = path.stem, list[Turn]()
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        if line.startswith("#"):
+            yield from dialogue_of("swda", path.name, name, turns)
+            name, turns = line.strip("# "), []
+        elif line.strip():
+            values = line.split("|")
+            if len(values) != 3:
+                yield Reject(path.name, number, "wrong_columns", line[:60])
+                continue
+            speaker, text, act = values
+            said = spoken_text(_TRANSCRIBER.sub("", text))
+            turns.append(Turn(number, said, speaker.strip() or None, (act.strip().replace('_"', ""),)))
+    yield from dialogue_of("swda", path.name, name, turns)
