@@ -16,8 +16,8 @@ def read_esconv(path: Path) -> Iterator[LabelledDialogue | Reject]:
     """Yield the conversations of `train.tsv`, `dev.tsv` or `test.tsv`, each once.
 
     A line is a turn of the helper with up to four before it, `loss speaker number [strategy] text`, parted by " EOS ".
-    A line goes on with a conversation if it ends later and repeats what it shares with it; where nothing is shared,
-    turns between were left out, and what follows is a dialogue of its own: no history has a hole. A dialogue is named
+    A line goes on with a conversation if it ends later, begins no later than behind it, and repeats what the two share;
+    where turns between were left out, what follows is a dialogue of its own: no history has a hole. A dialogue is named
     by the line that opens it.
     """
     first, turns = 1, dict[int, Turn]()
@@ -37,8 +37,8 @@ def read_esconv(path: Path) -> Iterator[LabelledDialogue | Reject]:
 
 
 def _goes_on(turns: dict[int, Turn], found: dict[int, Turn]) -> bool:
-    shared = turns.keys() & found.keys()
-    return max(found) > max(turns) and bool(shared) and all(turns[place][1:] == found[place][1:] for place in shared)
+    reaches = min(found) <= max(turns) + 1 <= max(found)
+    return reaches and all(turns[place][1:] == found[place][1:] for place in turns.keys() & found.keys())
 
 
 def _turn(line: int, match: re.Match[str]) -> Turn:

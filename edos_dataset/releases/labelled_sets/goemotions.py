@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
-from edos_dataset.releases.labelled_sets.texts import plain_text, with_names
+from edos_dataset.releases.labelled_sets.texts import plain_text, unquoted, with_names
 from edos_dataset.releases.raw import Reject
 
 
@@ -32,5 +32,7 @@ def read_goemotions(path: Path) -> Iterator[LabelledDialogue | Reject]:
         if not all(value.strip().isdecimal() and int(value) in names for value in given.split(",")):
             yield Reject(path.name, number, "unknown_label", f"{name}: {given}")
             continue
-        turn = Turn(number, with_names(plain_text(text)), None, tuple(names[int(value)] for value in given.split(",")))
+        turn = Turn(
+            number, with_names(plain_text(unquoted(text))), None, tuple(names[int(value)] for value in given.split(","))
+        )
         yield from dialogue_of("goemotions", path.name, name, [turn])

@@ -42,30 +42,39 @@ class Turn(NamedTuple):
     labels: tuple[str, ...]
 
 
-def dialogue_of(source: str, file: str, name: str, turns: Iterable[Turn]) -> Iterator[LabelledDialogue | Reject]:
+def dialogue_of(
+    source: str, file: str, name: str, turns: Iterable[Turn | Reject]
+) -> Iterator[LabelledDialogue | Reject]:
     """Yield the dialogue that turns make, and what is left out of it.
 
     A turn in which nothing is said (a laugh, a stage direction) is left out alone, as a reject, for the history has no
-    hole without it. A label that the set doesn't have takes its dialogue with it.
+    hole without it. A turn that was rejected, or has a label that the set doesn't have, takes its dialogue with it.
 
     Args:
         source: name of the set.
         file: name of the file.
         name: of the dialogue.
-        turns: in order.
+        turns: in order, with rejects in place of those that could not be read.
     """
     said: list[Turn] = []
-    unknown = 0
+    broken: Reject | None = None
     for turn in turns:
-        if strange := [label for label in turn.labels if label not in known_names(source)]:
-            unknown += 1
-            yield Reject(file, turn.line, "unknown_label", f"{name}: {strange[0]}")
-        elif not turn.text:
-            yield Reject(file, turn.line, "no_text", name)
-        else:
+        rejected = turn if isinstance(turn, Reject) else _reject(source, file, name, turn)
+        if isinstance(turn, Turn) and rejected is None:
             said.append(turn)
-    if unknown and said:
-        yield Reject(file, None, "unknown_label", f"{name}: {len(said)} more of its turns")
+        elif rejected is not None:
+            broken = broken if rejected.reason == "no_text" else rejected
+            yield rejected
+    if broken and said:
+        yield Reject(file, None, broken.reason, f"{name}: a turn of it is rejected")
     elif said:
         _, texts, speakers, labels = zip(*said, strict=True)
         yield LabelledDialogue(name, texts, speakers, labels)
+
+
+def _reject(source: str, file: str, name: str, turn: Turn) -> Reject | None:
+    """Return why a turn is left out, None where it isn't."""
+    strange = [label for label in turn.labels if label not in known_names(source)]
+    if strange:
+        return Reject(file, turn.line, "unknown_label", f"{name}: {strange[0]}")
+    return None if turn.text else Reject(file, turn.line, "no_text", name)

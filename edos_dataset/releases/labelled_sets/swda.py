@@ -8,7 +8,7 @@ from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, d
 from edos_dataset.releases.labelled_sets.texts import spoken_text
 from edos_dataset.releases.raw import Reject
 
-_TRANSCRIBER = re.compile(r"\*.*")
+_TRANSCRIBER = re.compile(r"\*.*|\b[a-z]+_[a-z]+\b")
 
 
 def read_swda(path: Path) -> Iterator[LabelledDialogue | Reject]:
@@ -16,9 +16,9 @@ def read_swda(path: Path) -> Iterator[LabelledDialogue | Reject]:
     opens; a file that doesn't number them is one.
 
     Turns are the utterances as they stand, several of one speaker in a row, for each has an act of its own. Noises and
-    the transcribers' remarks (behind "*") go.
+    the transcribers' remarks ("child_talking", and all behind "*") go.
     """
-    name, turns = path.stem, list[Turn]()
+    name, turns = path.stem, list[Turn | Reject]()
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         if line.startswith("#"):
             yield from dialogue_of("swda", path.name, name, turns)
@@ -26,7 +26,7 @@ def read_swda(path: Path) -> Iterator[LabelledDialogue | Reject]:
         elif line.strip():
             values = line.split("|")
             if len(values) != 3:
-                yield Reject(path.name, number, "wrong_columns", line[:60])
+                turns.append(Reject(path.name, number, "wrong_columns", line[:60]))
                 continue
             speaker, text, act = values
             said = spoken_text(_TRANSCRIBER.sub("", text))

@@ -20,13 +20,20 @@ _PLACES = "America Berlin Boston Canada Chicago England France London Mexico Mia
 _MEANT = {"PERSON": _NAMES.split(), "NAME": _NAMES.split(), "LOCATION": _PLACES.split()}
 
 
+def unquoted(value: str) -> str:
+    """Return a value without the quotes that a program put around it as in CSV, those within it doubled."""
+    inner = value.strip()[1:-1]
+    is_quoted = value.strip() == f'"{inner}"' and not inner.replace('""', "").count('"')
+    return inner.replace('""', '"') if is_quoted and '""' in inner else value
+
+
 def plain_text(text: str) -> str:
     """Return a text with its encoding repaired, entities and tags undone, straight quotes and single blanks.
 
     Quotes become straight because sets mix both forms, by the season or by the annotator, and people type straight
     ones; without that a model could learn to tell the sets apart.
     """
-    return strip_markup(repair(text)[0].translate(_CURLY))
+    return strip_markup(repair(text)[0].translate(_CURLY).replace("\\'", "'"))
 
 
 def spoken_text(text: str) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from edos_dataset.cleaning.markup import repair_letters
 from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
-from edos_dataset.releases.labelled_sets.texts import plain_text, spoken_text, untokenised, with_names
+from edos_dataset.releases.labelled_sets.texts import plain_text, spoken_text, unquoted, untokenised, with_names
 from edos_dataset.releases.raw import Reject
 
 EMOTIONS = ("anger", "anticipation", "disgust", "fear", "joy", "sadness", "surprise", "trust", "neutral")
@@ -19,7 +20,7 @@ def read_xed(path: Path) -> Iterator[LabelledDialogue | Reject]:
     alignment instead of sentences, which are rejected, and so is a sentence that an open quote tore in two.
     """
     neutral = path.name.startswith("neu_")
-    language = "en" if neutral else path.name.split("-")[0]
+    language = path.stem.removeprefix("neu_").partition("-")[0]
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
         values = line.rstrip("\r").split("\t")
         if values == [""]:
@@ -31,6 +32,7 @@ def read_xed(path: Path) -> Iterator[LabelledDialogue | Reject]:
         elif not names or len(names) != len(given.split(",")):
             yield Reject(path.name, number, "unknown_label", given[:60])
         else:
-            said = spoken_text(with_names(untokenised(plain_text(text), language)))
+            said = spoken_text(with_names(untokenised(plain_text(unquoted(text)), language)))
+            said = repair_letters(said) if language == "en" else said
             turn = Turn(number, said, None, tuple(dict.fromkeys(names)))
             yield from dialogue_of("xed", path.name, str(number), [turn])

@@ -1,0 +1,77 @@
+"""What the labels of other makers' sets mean in ours."""
+
+import pytest
+
+from edos_dataset.labels import EMOTIONS, INTENTS, LABEL_IDS, LABELS, NEUTRAL
+from edos_dataset.releases.labelled_sets.goemotions import read_goemotions
+from edos_dataset.releases.labelled_sets.label_sets import known_names, label_set, meanings_of, silent_on_intents
+from edos_dataset.releases.labelled_sets.sources import SOURCES
+from edos_dataset.releases.labelled_sets.xed import EMOTIONS as XED_EMOTIONS
+
+
+def names_of(source, *labels):
+    found = label_set(source, labels)
+    return found if found is None else {LABELS[label] for label in found}
+
+
+def test_labels_stand_for_sets_of_ours_and_several_for_what_any_of_them_stands_for():
+    assert names_of("meld", "anger") == {"angry", "annoyed", "furious", "jealous"}
+    assert names_of("xed", "surprise", "neutral") == {"surprised", "impressed", "neutral", "prepared", "anticipating"}
+    assert "annoyed" in names_of("goemotions", "disapproval")
+
+
+def test_an_act_says_something_only_where_no_emotion_is():
+    assert names_of("dailydialog", "no_emotion", "act:question") == {"questioning"}
+    assert names_of("dailydialog", "no_emotion", "act:inform") == names_of("dailydialog", "no_emotion")
+    assert names_of("dailydialog", "anger", "act:question") == names_of("meld", "anger")
+
+
+def test_what_says_nothing_is_no_set():
+    assert label_set("swda", ["sd"]) is None
+    assert label_set("swda", ["no"]) is None
+    assert label_set("esconv", []) is None
+    assert label_set("swda", ["sd", "aa"]) == label_set("swda", ["aa"])
+
+
+@pytest.mark.parametrize("source", ["meld", "dailydialog", "emorynlp"])
+def test_where_figures_are_of_one_class_every_label_is_in_one(source):
+    alone = [label_set(source, [name]) for name in known_names(source) if not name.startswith("act:")]
+    assert sorted(label for labels in alone for label in labels) == sorted(map(LABEL_IDS.get, [*EMOTIONS, NEUTRAL]))
+
+
+def test_only_sets_with_acts_strategies_or_such_names_speak_of_intents():
+    assert {source for source in SOURCES if silent_on_intents(source)} == {"meld", "dailydialog", "emorynlp", "xed"}
+    for source in ("meld", "emorynlp", "xed"):
+        assert not label_set(source, sorted(known_names(source))) & {LABEL_IDS[name] for name in INTENTS}
+
+
+def test_every_label_of_a_set_is_there(tmp_path):
+    assert known_names("xed") == frozenset(XED_EMOTIONS)
+    (tmp_path / "labels.txt").write_text("\n".join(sorted(known_names("goemotions"))), encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text(
+        "".join(f"Well\t{number}\tid{number}\n" for number in range(28)), encoding="utf-8"
+    )
+    assert [row.labels for row in read_goemotions(tmp_path / "dev.tsv")] == [
+        ((name,),) for name in sorted(known_names("goemotions"))
+    ]
+
+
+def test_unknown_names_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="there is no labelled set 'friends': expected one of meld, "):
+        label_set("friends", [])
+    with pytest.raises(ValueError, match="meld has no label 'mad': expected one of anger, disgust, fear"):
+        label_set("meld", ["mad"])
+    with pytest.raises(ValueError, match=r"label_sets.yaml, x, mad: unknown label 'angri'"):
+        meanings_of({"x": {"silent_on_intents": True, "labels": {"mad": ["angri"]}}})
+    with pytest.raises(ValueError, match=r"label_sets.yaml, x: 'mad \+ sad' joins sad, which doesn't stand alone"):
+        meanings_of({"x": {"silent_on_intents": True, "labels": {"mad": None, "mad + sad": None}}})
+
+
+def test_the_files_of_a_set_lie_in_its_folder():
+    assert all(
+        name.startswith(f"{source}/")
+        for source, labelled in SOURCES.items()
+        for files in labelled.files.values()
+        for name in files
+    )
+    assert {source for source, labelled in SOURCES.items() if labelled.commercial} == {"xed", "goemotions", "emorynlp"}
