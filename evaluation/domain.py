@@ -1,13 +1,14 @@
 """How good labelers are on turns of every kind that nobody showed them: all models, all held-out sets, one report.
 
-    python evaluation/domain.py --data-dir "$EDOS_DATA_DIR" --models fast linear-dialogue dialogue --out evaluation/domain
+    python evaluation/domain.py --data-dir "$EDOS_DATA_DIR" --models fast linear-dialogue dialogue
 
 The sets: people's labels on dialogues of subtitles (crowd), the weak labeler's test part (weak), and the held-out parts
 of other makers' sets (`training/held_out.py`), whose labels each stand for some of ours. Turns are labelled in their
-dialogue, with their history. `--labelled` adds a file of one's own: JSON lines, `{"dialogue_id", "turns": [{"text",
-"label"}, ...]}`, or CSV with columns text, label and, where turns belong together, dialogue_id; a label is one of ours
-or several that are all right, "annoyed|angry"; a turn without one is history. With `--sets` alone, without names,
-nothing else is measured.
+dialogue, with their history.
+
+`--labelled` adds a file of one's own: JSON lines, `{"dialogue_id", "turns": [{"text", "label"}, ...]}`, or CSV with
+columns text, label and, where turns belong together, dialogue_id. A label is one of ours or several that are all right,
+"annoyed|angry"; a turn without one is history. `--sets` without names leaves nothing but these files.
 
 Out come `domain.json`, `report.md` and its pictures; same inputs, same bytes. With `--cache`, what was predicted before
 an end is not predicted again.
@@ -63,7 +64,7 @@ def evaluate(labelers: Mapping[str, Labeler], sets: Sequence[HeldOut], cache: Pa
 
 
 def write_report(content: Mapping[str, Any], folder: Path, command: str) -> None:
-    """Write `domain.json`, `report.md` and the pictures into a folder, made if missing; each file is whole or absent."""
+    """Write `domain.json`, `report.md` and the pictures into a folder, made if missing; each is whole or absent."""
     shown = {"command": command, "models": content["models"], "sets": {}}
     for name, held in content["sets"].items():
         pictures = draw(file_name(name), held["results"])

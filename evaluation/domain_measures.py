@@ -37,7 +37,7 @@ def describe(held: HeldOut) -> dict[str, Any]:
         "clusters": len(np.unique(held.clusters)),
         "unreadable": dict(held.unreadable),
         "intents_count": held.intents,
-        "labels_of_several_classes": "shared out" if nested(held.sets) else "in full for each",
+        "labels_of_several_classes": _counted(held.sets),
         "largest_class": held.classes[largest],
         "largest_class_accuracy": _rounded(held.right[:, largest].mean()),
         "largest_class_weighted_f1": _rounded(weighted_f1(table["f1"], table["support"])),
@@ -46,6 +46,13 @@ def describe(held: HeldOut) -> dict[str, Any]:
             for name, number, ours in zip(held.classes, held.right.sum(axis=0), held.sets, strict=True)
         },
     }
+
+
+def _counted(sets: Bools) -> str | None:
+    """Return what a label of several classes counts; None where there is none."""
+    if not (sets.sum(axis=0) > 1).any():
+        return None
+    return "is shared out" if nested(sets) else "counts in full for each"
 
 
 def measure(held: HeldOut, probabilities: Floats) -> dict[str, Any]:

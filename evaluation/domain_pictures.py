@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 ABREAST = 3
 """Confusions beside each other, at most."""
 LONGEST_NAME = 24
+FEWEST = 10
+"""Turns of a bin of confidence that is drawn, at least."""
 
 
 def draw(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, bytes]]:
@@ -72,8 +74,15 @@ def _confidence(results: Mapping[str, Mapping[str, Any]]) -> bytes:
     left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
     for number, (model, figures) in enumerate(results.items()):
         style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number // len(COLOURS) % len(DASHES)]}
-        _, sure, hits = zip(*figures["reliability"], strict=True)
-        left.plot(sure, hits, marker="o", markersize=3, label=f"{model}: ECE {100 * figures['ece']:.1f} %", **style)
+        bins = np.array([each for each in figures["reliability"] if each[0] >= FEWEST]).reshape(-1, 3)
+        left.plot(
+            bins[:, 1],
+            bins[:, 2],
+            marker="o",
+            markersize=3,
+            label=f"{model}: ECE {100 * figures['ece']:.1f} %",
+            **style,
+        )
         shares = figures["risk_coverage"]
         right.plot(np.arange(1, len(shares) + 1) / len(shares), shares, label=model, **style)
     left.set(xlabel="Confidence", ylabel="Share of right answers", xlim=(0, 1), ylim=(0, 1))

@@ -1,5 +1,6 @@
 """The report of `domain.py` as Markdown: a section and a table for each set, its flaws before its pictures."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,10 +23,10 @@ COLUMNS = {
 
 HOW = """Each set has a table of its own: figures of two sets are not to be compared. What is measured:
 
-- **right class**: a set's classes each stand for some of our 41 labels (`label_sets.yaml`). The class for which the
-  labels' probabilities add up to most is right. Where a label stands for several classes, it counts in full for each,
-  unless a class lies within another; then it is shared out (each section says which). Where the set knows no intents,
-  our 8 are left out and the rest is renormalised.
+- **right class**: a set's classes each stand for some of our 41 labels (`label_sets.yaml`). The answer is the class for
+  which the probabilities of its labels add up to most, and it is among the right ones. A label of several classes
+  counts in full for each, or, where a class lies within another, is shared out. Where the set knows no intents, our 8
+  are left out and the rest is renormalised.
 - **right label**: the most probable label stands for a right class, whichever else it stands for; **among three
   labels**: one of the three does.
 - **weighted F1**, **macro-F1**: of the classes, over the examples of which one class is right.
@@ -54,23 +55,23 @@ def _section(name: str, held: Figures) -> str:
     results = held["results"]
     flaws = "\n".join(f"- {code(model)}: {' '.join(_flaws(figures))}" for model, figures in results.items())
     pictures = "\n\n".join(f"![{plain(caption)}]({picture})" for picture, caption in held["pictures"].items())
-    details = f"<details><summary>By class and by label</summary>\n\n{_by_class(results)}\n\n{_by_label(results)}\n\n</details>"
+    tables = f"{_by_class(results)}\n\n{_by_label(results)}"
+    details = f"<details><summary>By class and by label</summary>\n\n{tables}\n\n</details>"
     return "\n\n".join([f"## {plain(name)}", _told(held), _figures(held), flaws, pictures, details])
 
 
 def _told(held: Figures) -> str:
-    several = held["with_several_right"]
-    told = f"{plain(held['told'])[:1].upper()}{plain(held['told'])[1:]}. {held['examples']:,} judged turns"
-    told += f" in {held['clusters']:,} units that are drawn together" if held["clusters"] < held["examples"] else ""
+    several, told = held["with_several_right"], plain(held["told"])
+    told = f"{told[:1].upper()}{told[1:]}. {held['examples']:,} judged turns"
+    told += f" in {held['clusters']:,} dialogues" if held["clusters"] < held["examples"] else ""
     told += f", {several:,} with several right answers" if several else ""
     told += ". " + ("Our intents are answers here." if held["intents_count"] else "Our 8 intents are left out.")
-    told += f" A label of several classes counts {held['labels_of_several_classes']}."
+    if counted := held["labels_of_several_classes"]:
+        told += f" A label of several classes {counted}."
     if held["unreadable"]:
         told += f" Not read: {', '.join(f'{number:,} ({reason})' for reason, number in held['unreadable'].items())}."
-    return (
-        f"{told}\n\nAlways {code(held['largest_class'])}: {percent(held['largest_class_accuracy'])} right, weighted F1 "
-        + (f"{percent(held['largest_class_weighted_f1'])}.")
-    )
+    alone, f1 = percent(held["largest_class_accuracy"]), percent(held["largest_class_weighted_f1"])
+    return f"{told}\n\nAlways {code(held['largest_class'])}: {alone} right, weighted F1 {f1}."
 
 
 def _figures(held: Figures) -> str:
@@ -111,7 +112,8 @@ def _flaws(figures: Figures) -> Iterator[str]:
     yield from _confused(figures["confusion"])
     sure = figures["sure"]
     if sure["answers"]:
-        yield f"{percent(sure['right'])} of the {sure['answers']:,} answers from confidence {sure['from']:g} on are right."
+        right = percent(sure["right"])
+        yield f"{right} of the {sure['answers']:,} answers from confidence {sure['from']:g} on are right."
     else:
         yield f"No answer has a confidence of {sure['from']:g}."
     if figures["intents_first"] is not None:
@@ -124,11 +126,8 @@ def _confused(confusion: Figures) -> Iterator[str]:
     errors = counts - np.diag(counts.diagonal())
     if errors.any():
         row, column = divmod(int(errors.argmax()), len(counts))
-        names = confusion["classes"]
-        yield (
-            f"Most frequent error: {percent(counts[row, column] / counts[row].sum())} of {plain(names[row])} is taken for "
-            f"{plain(names[column])}."
-        )
+        right, said = (plain(confusion["classes"][number]) for number in (row, column))
+        yield f"Most frequent error: {percent(counts[row, column] / counts[row].sum())} of {right} is taken for {said}."
 
 
 def _by_class(results: Figures) -> str:
@@ -144,9 +143,9 @@ def _by_class(results: Figures) -> str:
 
 def _by_label(results: Figures) -> str:
     """Return how often each model gave each label, and how often that was right; the most frequent first."""
-    said = {label: 0 for figures in results.values() for label in figures["by_label"]}
-    for label in said:
-        said[label] = sum(figures["by_label"].get(label, {"said": 0})["said"] for figures in results.values())
+    said: Counter[str] = Counter()
+    for figures in results.values():
+        said.update({label: row["said"] for label, row in figures["by_label"].items()})
     rows = [
         [label, *(_said(figures["by_label"].get(label)) for figures in results.values())]
         for label in sorted(said, key=lambda label: (-said[label], label))

@@ -65,6 +65,9 @@ class HeldOut:
         judged: int64 [n] numbers of the judged turns, counted through all dialogues.
         right: [n, classes], what is right for each; at least one.
         unreadable: reason → rows that the reader rejected.
+
+    Raises:
+        ValueError: no turn is judged.
     """
 
     name: str
@@ -76,6 +79,13 @@ class HeldOut:
     judged: Ints
     right: Bools
     unreadable: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        """Refuse a set on which nothing can be measured."""
+        if not len(self.judged):
+            raise ValueError(
+                f"{self.name!r} has no turn with a label that one of ours can stand for; give one that has"
+            )
 
     @property
     def clusters(self) -> Ints:
@@ -118,13 +128,13 @@ def _of_source(name: str, folder: Path) -> HeldOut:
                 rejected[each.reason] += 1
             elif name not in PARTED or held_out(name, each.turns[0] if name == "xed" else each.dialogue_id):
                 dialogues.append(each)
-    meant = {label: each for label in sorted(known_names(name)) if (each := _meant(name, label))}
+    meant = {label: ours for label in sorted(known_names(name)) if (ours := _meant(name, label))}
     given = [{meant[label] for label in labels if label in meant} for each in dialogues for labels in each.labels]
     judged = np.array([turn for turn, sets in enumerate(given) if sets], np.int64)
-    sets = sorted(set(meant.values()), key=lambda each: (-sum(each in sets for sets in given), sorted(each)))
-    right = np.array([[each in given[turn] for each in sets] for turn in judged], bool).reshape(-1, len(sets))
-    masks = np.array([[label in each for label in range(len(LABELS))] for each in sets])
-    classes = tuple(_called(name, each, [label for label in meant if meant[label] == each]) for each in sets)
+    sets = sorted(set(meant.values()), key=lambda ours: (-sum(ours in turn for turn in given), sorted(ours)))
+    right = np.array([[ours in given[turn] for ours in sets] for turn in judged], bool)
+    masks = np.array([[label in ours for label in range(len(LABELS))] for ours in sets])
+    classes = tuple(_called(name, ours, [label for label in meant if meant[label] == ours]) for ours in sets)
     intents = not silent_on_intents(name)
     texts = [list(dialogue.turns) for dialogue in dialogues]
     return HeldOut(name, SETS[name], classes, masks, intents, texts, judged, right, dict(sorted(rejected.items())))
@@ -158,11 +168,7 @@ def read_labelled_file(path: Path) -> HeldOut:
         dialogues = list(unique(dialogues_of(_marked(record) for record in records)))
     labels = [each for dialogue in dialogues for each in _labels_of(dialogue)]
     judged = np.array([turn for turn, each in enumerate(labels) if each], np.int64)
-    if not len(judged):
-        raise ValueError(f'{path} labels no turn: expected {{"text": "...", "label": "annoyed"}}, or a column label')
-    right = np.zeros((len(judged), len(LABELS)), bool)
-    for row, turn in enumerate(judged):
-        right[row, labels[turn]] = True
+    right = np.array([[label in labels[turn] for label in range(len(LABELS))] for turn in judged], bool)
     texts = [dialogue.texts for dialogue in dialogues]
     told = f"the labelled turns of {path.name}"
     return HeldOut(path.stem, told, LABELS, np.eye(len(LABELS), dtype=bool), True, texts, judged, right, {})
