@@ -4,6 +4,7 @@ A set that comes with a part for this keeps it whole (`HELD_OUT_FILES`). Of a se
 a digest, so that training and evaluation agree without a list.
 """
 
+import re
 from hashlib import sha256
 
 from edos_dataset.crowd.splits import plain_text
@@ -16,6 +17,9 @@ PARTED = ("emorynlp", "xed", "dailydialog", "esconv")
 
 ONE_IN = 5
 """One key of so many is held out."""
+
+READINGS_ONE_IN = 8
+"""One dialogue of so many is held out of those that we labelled by reading."""
 
 
 def held_out(source: str, key: str) -> bool:
@@ -36,3 +40,14 @@ def held_out(source: str, key: str) -> bool:
         )
     same = plain_text(key) if source == "xed" else key
     return int.from_bytes(sha256(f"{source}\n{same}".encode()).digest()[:8], "big") % ONE_IN == 0
+
+
+def held_out_reading(dialogue_id: str) -> bool:
+    """Tell whether a dialogue of `labels.readings` is kept from training, for validation and calibration: one of eight.
+
+    Args:
+        dialogue_id: as `read_readings` gives it; tasks of the crowd that show one dialogue, `ID` and `ID#2`, are on the
+            same side.
+    """
+    digest = sha256(b"films\0" + re.sub(r"#\d+$", "", dialogue_id).encode()).digest()
+    return digest[-1] % READINGS_ONE_IN == 0

@@ -1,0 +1,1 @@
+"""What the models that label learn from."""
