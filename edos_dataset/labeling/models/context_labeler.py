@@ -41,8 +41,7 @@ class ContextLabeler(EmbeddedLabeler, SavedLabeler):
         batch_tokens: likewise.
         identity: likewise.
         trust_remote_code: likewise.
-        encoder_identity: name and digest by which the encoder is known; by default the folder's name and a digest of
-            what decides a vector.
+        encoder_identity: name and digest by which the encoder is known; by default a digest of what decides a vector.
     """
 
     def __init__(
@@ -68,10 +67,10 @@ class ContextLabeler(EmbeddedLabeler, SavedLabeler):
             )
         logits = np.empty((len(embeddings), len(LABELS)), np.float32)
         with torch.inference_mode():
-            for first, last in _blocks(np.asarray(offsets)):
-                start, stop = offsets[first], offsets[last]
-                vectors = torch.from_numpy(np.array(embeddings[start:stop], np.float32)).to(self.device)
-                logits[start:stop] = self._logits(vectors, np.asarray(offsets[first : last + 1]) - start)
+            for bounds in _blocks(np.unique(offsets)):  # an empty dialogue has no bounds of its own
+                block = slice(bounds[0], bounds[-1])
+                vectors = torch.from_numpy(np.array(embeddings[block], np.float32)).to(self.device)
+                logits[block] = self._logits(vectors, bounds - bounds[0])
         return probabilities_of(logits[:, self._columns]) if len(logits) else logits
 
     def _logits(self, vectors: Any, offsets: npt.NDArray[np.integer]) -> Floats:  # noqa: ANN401 - a tensor
@@ -111,13 +110,12 @@ class TurnEncoder:
 
     @cached_property
     def identity(self) -> str:
-        """Name and digest of what decides an embedding: the same for both heads of a model."""
+        """Kind and digest of what decides an embedding: the same for both heads of a model, wherever it lies."""
         if self._identity:
             return self._identity
-        folder = self._labeler.folder
-        config = read_json(folder / "config.json")
-        decides = [digests_of(folder), {name: config.get(name) for name in _READ}]
-        return f"{folder.resolve().name}@{hash_json(decides)[:16]}"
+        config = read_json(self._labeler.folder / "config.json")
+        decides = [digests_of(self._labeler.folder), {name: config.get(name) for name in _READ}]
+        return f"{_KIND}@{hash_json(decides)[:16]}"
 
     def check(self) -> None:
         """Load the model and label a dialogue with it.
@@ -140,11 +138,12 @@ class TurnEncoder:
         return labeler._run(model.encode, [ids[text] for text in texts], self.dim)
 
 
-def _blocks(offsets: npt.NDArray[np.integer]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of dialogues, of about `_BLOCK` turns each; where they are cut depends on the offsets alone."""
-    first, count = 0, len(offsets) - 1
-    while first < count:
-        last = int(np.searchsorted(offsets, offsets[first] + _BLOCK, side="right")) - 1
-        last = min(max(last, first + 1), count)
-        yield first, last
+def _blocks(offsets: npt.NDArray[np.integer]) -> Iterator[npt.NDArray[np.integer]]:
+    """Yield the offsets of whole dialogues, of `_BLOCK` turns at most or of one dialogue; where they are cut depends on
+    the offsets alone.
+    """
+    first = 0
+    while first < len(offsets) - 1:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _BLOCK, side="right")) - 1)
+        yield offsets[first : last + 1]
         first = last

@@ -124,6 +124,8 @@ class SavedLabeler:
             )
             if lacking := sorted(told["missing_keys"]):
                 raise ValueError(f"its weights lack {lacking[0]} and {len(lacking) - 1} others")
+            if self._ours and (strange := sorted(told["unexpected_keys"])):
+                raise ValueError(f"its configuration has no place for the weights {strange[0]}")
             for name, values in loaded.named_parameters():
                 if not values.isfinite().all():
                     raise ValueError(f"its weights {name} hold values that are not numbers")
