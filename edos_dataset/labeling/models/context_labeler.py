@@ -129,13 +129,16 @@ class TurnEncoder:
         """Return the embeddings of texts, float32 [texts, dim]; each distinct one is computed once. All are tokenised
         at once, so memory grows with the list: call it shard by shard.
         """
-        labeler = self._labeler
-        config, distinct = labeler._config, dict.fromkeys(texts)
-        words = labeler._read(list(distinct), config.turn_tokens - 2, special=False)
+        model: Any = self._labeler._model
+        return self._labeler._run(model.encode, self.sequences(texts), self.dim)
+
+    def sequences(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the token ids that the encoder reads of every text: start, its tokens, separator."""
+        config, distinct = self._labeler._config, list(dict.fromkeys(texts))
+        words = self._labeler._read(distinct, config.turn_tokens - 2, special=False)
         framed = ((config.start_id, *turn, config.separator_id) for turn in words)
         ids = dict(zip(distinct, framed, strict=True))
-        model: Any = labeler._model
-        return labeler._run(model.encode, [ids[text] for text in texts], self.dim)
+        return [ids[text] for text in texts]
 
 
 def _blocks(offsets: npt.NDArray[np.integer]) -> Iterator[npt.NDArray[np.integer]]:

@@ -200,7 +200,7 @@ def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: 
     with loading(folder, "model"):
         # Once a pipeline has run the code that came with a model, its class stands for the type, in place of ours.
         config: Any = (
-            ours.config_class.from_pretrained(folder)
+            ours.config_class.from_dict(read_json(folder / "config.json"))
             if ours
             else AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
         )
