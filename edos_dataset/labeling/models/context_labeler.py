@@ -54,7 +54,7 @@ class ContextLabeler(EmbeddedLabeler, SavedLabeler):
         encoder_identity: str | None = None,
     ) -> None:
         super().__init__(folder, device, batch_tokens, identity, trust_remote_code)
-        self.encoder = TurnEncoder(self, encoder_identity)
+        self.encoder: TurnEncoder = TurnEncoder(self, encoder_identity)
 
     def on_embeddings(self, embeddings: Floats, offsets: npt.NDArray[np.integer]) -> Floats:
         """Return the probabilities of turns whose embeddings are there; see `EmbeddedLabeler`."""
@@ -106,7 +106,8 @@ class TurnEncoder:
     @property
     def dim(self) -> int:
         """Length of an embedding. Loads the model."""
-        return int(self._labeler._model.encoder.config.hidden_size)
+        model: Any = self._labeler._model
+        return int(model.encoder.config.hidden_size)
 
     @cached_property
     def identity(self) -> str:
