@@ -27,15 +27,17 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from .context_layer import ContextLayer
 from .dialogue_pipeline import DialoguePipeline, split_turns
 
+_MOST = 1 << 30  # a number above it is no setting
+
 
 class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call]
     """Configuration of `ContextClassifier`.
 
     Args:
         encoder: configuration of the encoder as a dictionary, its `model_type` among it.
-        context_layers: layers that look at earlier turns.
+        context_layers: layers that look at earlier turns, at most 100.
         context_heads: heads of their attention; they divide the encoder's width.
-        window: earlier turns that a layer looks at.
+        window: earlier turns that a layer looks at, at most 1,000.
         turn_tokens: tokens of a turn that are read, start and separator included, at least 3.
         max_tokens: tokens of a dialogue that a pipeline puts into one sequence, at least 3; older ones are left out.
         separators: separator tokens between two turns of such a sequence: 1 as in BERT, 2 as in RoBERTa.
@@ -72,12 +74,13 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         context: int | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
-        least = {"context_layers": (context_layers, 0), "context_heads": (context_heads, 1), "window": (window, 0)}
-        least |= {"turn_tokens": (turn_tokens, 3), "max_tokens": (max_tokens, 3), "separators": (separators, 1)}
-        least |= {"separator_id": (separator_id, 0), "start_id": (start_id, 0), "padding_id": (padding_id, 0)}
-        for name, (value, lowest) in least.items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-                raise ValueError(f"{name} must be a whole number from {lowest}, got {value!r}")
+        ranges = {"context_layers": (context_layers, 0, 100), "context_heads": (context_heads, 1, _MOST)}
+        ranges |= {"window": (window, 0, 1_000), "turn_tokens": (turn_tokens, 3, _MOST)}
+        ranges |= {"max_tokens": (max_tokens, 3, _MOST), "separators": (separators, 1, _MOST)}
+        ids = {"separator_id": separator_id, "start_id": start_id, "padding_id": padding_id}
+        for name, (value, least, most) in (ranges | {name: (value, 0, _MOST) for name, value in ids.items()}).items():
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise ValueError(f"{name} must be a whole number from {least} to {most:,}, got {value!r}")
         for name, number in (("turn_temperature", turn_temperature), ("dialogue_temperature", dialogue_temperature)):
             if not _is_number(number) or number <= 0:
                 raise ValueError(f"{name} must be a number above 0, got {number!r}")

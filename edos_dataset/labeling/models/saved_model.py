@@ -27,7 +27,7 @@ _DECIDE = (
 """Files that decide a label, beside the weights."""
 
 _RECORD, _FILES = "record.json", "files"
-_LAYERS, _MOST_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "context_layers"), 1_000
+_LAYERS, _MOST_LAYERS = ("num_hidden_layers", "n_layer", "n_layers"), 1_000
 _SPARE_ROWS, _SPARE_SHARE = 128, 0.02  # of an embedding whose size was rounded up
 
 
