@@ -125,7 +125,7 @@ def _beside(model: ShippedModel, task: str, part: dict[str, Any]) -> str:
 def _row(model: ShippedModel, part: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a model on a test part; refuse those that were taken with other weights."""
     row: dict[str, Any] = next(row for row in part["results"] if row["method"] == model.name)
-    if model.kind == "classifier":
+    if model.of_transformers:
         source = identify(model.name)[:-8]
     else:
         source = (LinearHead if model.kind == "linear" else StaticLabeler).load(model.weights).source
