@@ -149,7 +149,7 @@ def _row(model: ShippedModel, part: dict[str, Any]) -> dict[str, Any]:
 
 def _check_weights(model: ShippedModel, measured: str, path: Path, script: str) -> None:
     """Refuse figures that were taken with other weights than those that ship."""
-    if model.kind == "classifier":
+    if model.of_transformers:
         source = identify(model.name)[:-8]
     else:
         source = (LinearHead if model.kind == "linear" else StaticLabeler).load(model.weights).source

