@@ -56,7 +56,9 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     if task == "weak":
         facts["limitations"] = [_on_films(model, comparison["dialogue"]), *facts.get("limitations", [])]
     facts["limitations"] = [_elsewhere(model, domain), *facts.get("limitations", [])]
-    metrics = _read(model, "metrics.json") if model.kind == "classifier" else facts["metrics"]
+    metrics = _read(model, "metrics.json") if model.of_transformers else facts["metrics"]
+    if model.kind == "context":  # one folder has the figures of both heads
+        metrics = metrics[task]
     compared = _row(model, comparison[task])
     # What the record of a linear head lacks was measured later, on the same part with the same weights.
     metrics = {key: compared[key] for key in ("macro_precision", "macro_recall", "intervals")} | metrics
