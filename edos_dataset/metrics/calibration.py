@@ -49,8 +49,13 @@ def calibration_error(probabilities: Values, labels: Ints, bins: int = BINS) -> 
     """Return the mean distance between confidence and accuracy over bins of confidence, weighted by their sizes (ECE;
     Guo et al., 2017, Section 2).
     """
-    _, sums, hits = reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, bins)
-    return float(np.abs(sums - hits).sum() / len(labels))
+    return confidence_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, bins)
+
+
+def confidence_error(confidence: Values, right: npt.NDArray[np.bool_], bins: int = BINS) -> float:
+    """Return what `calibration_error` is, of any answers: how sure each is, [n], and whether right, [n]."""
+    _, sums, hits = reliability(confidence, right, bins)
+    return float(np.abs(sums - hits).sum() / len(right))
 
 
 def fit_temperature(logits: Values, labels: Ints) -> float:

@@ -46,15 +46,15 @@ def per_label(counts: npt.NDArray[np.int64]) -> dict[str, Array]:
     A precision without predictions and a recall without examples are 0; all three of a label that is on neither side
     are NaN.
     """
-    return _by_label(
+    return rates(
         counts.diagonal().astype(np.float64),
         counts.sum(axis=1).astype(np.float64),
         counts.sum(axis=0).astype(np.float64),
     )
 
 
-def _by_label(right: Array, support: Array, predicted: Array) -> dict[str, Array]:
-    """Do the arithmetic of `per_label` on arrays [..., classes]."""
+def rates(right: Array, support: Array, predicted: Array) -> dict[str, Array]:
+    """Return what `per_label` does, of counts [..., classes]: right, true and predicted ones of each label."""
     absent = support + predicted == 0
     measures = {
         "precision": right / np.maximum(predicted, 1),
@@ -139,7 +139,7 @@ def bootstrap(
     )
     values = {
         "accuracy": hits.sum(axis=1) / size[:, 0],
-        "macro_f1": np.nanmean(_by_label(hits, support, of_predicted)["f1"], axis=1) if len(drawn) > 1 else drawn[:, 0],
+        "macro_f1": np.nanmean(rates(hits, support, of_predicted)["f1"], axis=1) if len(drawn) > 1 else drawn[:, 0],
         "top_3_accuracy": top[:, 0] / size[:, 0],
         "ece": np.abs(gaps).sum(axis=1) / size[:, 0],
     }

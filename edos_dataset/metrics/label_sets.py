@@ -1,0 +1,144 @@
+"""How good labels are where the truth is a set: other makers' classes, each of which several of ours can stand for, and
+examples of which more than one label is right.
+
+Throughout, `probabilities` are [n, labels] rows that sum to 1, and `right` is [n, classes], whether a class is right
+for an example; several can be.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edos_dataset.arrays import Bools, Ints
+from edos_dataset.metrics.calibration import BINS, Array, Values
+from edos_dataset.metrics.classification import rates
+from edos_dataset.metrics.resampling import interval, resampled
+
+
+def without(probabilities: Values, left_out: Ints) -> Array:
+    """Return probabilities without some labels, float64, the rest renormalised; a row that has nothing else is 0."""
+    kept = probabilities.astype(np.float64)
+    kept[:, left_out] = 0
+    kept /= np.maximum(kept.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return kept
+
+
+def group_probabilities(probabilities: Values, sets: Bools) -> Array:
+    """Return for each class the probability that the label lies in its set, float64 [n, classes].
+
+    Args:
+        probabilities: [n, labels].
+        sets: [classes, labels], which labels can stand for a class. One that stands for several counts in full for
+            each, so that rows may sum to more than 1.
+    """
+    return probabilities.astype(np.float64) @ sets.T.astype(np.float64)
+
+
+def set_hits(predicted: Ints, right: Bools, places: int = 1) -> Bools:
+    """Return [n], whether one of the first predictions is right.
+
+    Args:
+        predicted: [n] ids, or [n, any] ids in their order.
+        right: [n, classes].
+        places: how many of them count.
+    """
+    asked = predicted.reshape(len(predicted), -1)[:, :places]
+    return np.asarray(np.take_along_axis(right, asked, axis=1).any(axis=1))
+
+
+def shared_confusion(predicted: Ints, right: Bools) -> Array:
+    """Count, float64 [classes, classes], examples by right (row) and predicted class (column); each adds up to 1.
+
+    An example with several right classes counts for the predicted one if that is among them, otherwise in equal parts
+    for all.
+    """
+    said = np.eye(right.shape[1])[predicted]
+    parts = right / np.maximum(right.sum(axis=1, keepdims=True), 1)
+    counts: Array = np.where(set_hits(predicted, right)[:, None], said, parts).T @ said
+    return counts
+
+
+def set_scores(predicted: Ints, right: Bools) -> dict[str, Array]:
+    """Return `precision`, `recall`, `f1` and `support`, each [classes], each class against the rest, as
+    `metrics.classification.per_label` does where one class is right for each example.
+    """
+    said = np.eye(right.shape[1], dtype=bool)[predicted]
+    found, support, of_predicted = (each.sum(axis=0).astype(np.float64) for each in (said & right, right, said))
+    return rates(found, support, of_predicted)
+
+
+def weighted_f1(f1: Array, support: Array) -> Array:
+    """Return the mean of F1 [..., classes] over classes, each weighted by its examples (as scikit-learn's "weighted");
+    NaN without examples.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Array = np.asarray((np.nan_to_num(f1) * support).sum(axis=-1) / support.sum(axis=-1))
+    return means
+
+
+def macro_f1(f1: Array) -> Array:
+    """Return the mean of F1 [..., classes] over the classes that have one; NaN where none has."""
+    there = ~np.isnan(f1)
+    with np.errstate(invalid="ignore"):
+        means: Array = np.asarray(np.where(there, f1, 0).sum(axis=-1) / there.sum(axis=-1))
+    return means
+
+
+def set_intervals(
+    predicted: Ints,
+    right: Bools,
+    shares: Mapping[str, Bools],
+    confidence: tuple[Values, Bools],
+    groups: npt.NDArray[Any],
+) -> dict[str, list[float | None]]:
+    """Return 95 % intervals, as of `resampling.interval`, all of the same resamples (seed 0).
+
+    Args:
+        predicted: [n] classes.
+        right: [n, classes].
+        shares: name → [n]; of each the share of examples for which it is true.
+        confidence: [n], how sure each answer is, and [n], whether it is right.
+        groups: [n], what is drawn together.
+
+    Returns:
+        The names of `shares`; `weighted_f1` and `macro_f1`, over the examples with one right class; `ece`.
+    """
+    sure, sure_right = confidence
+    bin_of = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
+    said, single = np.eye(right.shape[1], dtype=bool)[predicted], right.sum(axis=1, keepdims=True) == 1
+    parts = [
+        np.ones((len(right), 1)),
+        np.stack([*shares.values()], axis=1),
+        np.eye(BINS)[bin_of] * (sure - sure_right)[:, None],
+        said & right & single,
+        right & single,
+        said & single,
+    ]
+    drawn = resampled(np.hstack(parts).astype(np.float64), groups)
+    size, hits, gaps, found, support, of_predicted = np.split(
+        drawn, np.cumsum([part.shape[1] for part in parts])[:-1], axis=1
+    )
+    f1 = rates(found, support, of_predicted)["f1"]
+    values = dict(zip(shares, (hits / size).T, strict=True))
+    values |= {"weighted_f1": weighted_f1(f1, support), "macro_f1": macro_f1(f1)}
+    values["ece"] = np.abs(gaps).sum(axis=1) / size[:, 0]
+    return {name: interval(each) for name, each in values.items()}
+
+
+def risk_coverage(confidence: Values, right: Bools, steps: int = 20) -> list[float]:
+    """Return the share of right answers among the surest 1/steps, 2/steps, ... of all; the share of wrong ones is the
+    risk of El-Yaniv and Wiener (2010).
+
+    Args:
+        confidence: [n]; of equals, all are taken to be right as often as they are together.
+        right: [n].
+        steps: how many shares.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    _, start, size = np.unique(-confidence[order], return_index=True, return_counts=True)
+    expected = np.repeat(np.add.reduceat(right[order].astype(np.float64), start) / size, size)
+    taken = np.maximum(np.ceil(len(right) * np.arange(1, steps + 1) / steps).astype(np.int64), 1)
+    shares: list[float] = (np.cumsum(expected)[taken - 1] / taken).tolist()
+    return shares
