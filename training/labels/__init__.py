@@ -1,0 +1,1 @@
+"""The encoder that gives every label: sources of many makers, partial labels, training, context, calibration."""

@@ -1,0 +1,171 @@
+"""Everything that turns were labelled in, with nothing of the held-out parts in what is learned from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edos_dataset.arrays import Floats
+from edos_dataset.labels import parse_label
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue
+from edos_dataset.releases.labelled_sets.sources import SOURCES
+from edos_dataset.releases.raw import Reject
+from training.classifier.data import Part, load_data
+from training.classifier.recipe import ClassifierRecipe
+from training.classifier.sources import FREQUENT
+from training.examples import read_frequent
+from training.held_out import HELD_OUT_FILES, PARTED, READINGS, held_out
+from training.labels.copies import near_copies
+from training.labels.readings import read_readings
+from training.labels.targets import Kind, Target, target_of, target_of_reader
+
+WEAK, CROWD, FILMS, COMMON = "weak", "crowd", READINGS, "frequent"
+_TASKS = {
+    WEAK: ClassifierRecipe(task="weak", frequent_turns=0, first_turns=1.0, annotated=1.0),
+    CROWD: ClassifierRecipe(task="dialogue", frequent_turns=0, workers_share=0.5, unagreed=0.5, self_labelled=0.25),
+}
+"""The tasks of the EDOS authors, with the parts that the papers' classifiers are trained and tested on."""
+
+OWN = {
+    WEAK: (WEAK, 1.0),
+    "weak_annotated": (WEAK, None),
+    CROWD: (CROWD, 1.0),
+    "crowd_undecided": (CROWD, 0.5),
+    "crowd_self_labelled": (CROWD, 0.25),
+}
+"""Source of the EDOS authors → its task, and the weight that its examples have there; None: those that are replayed."""
+
+NAMES = (*OWN, FILMS, COMMON, *SOURCES)
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A dialogue with what its turns teach.
+
+    Attributes:
+        turns: oldest first.
+        targets: of each turn, None where it teaches nothing.
+    """
+
+    turns: tuple[str, ...]
+    targets: tuple[Target | None, ...]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What is learned from, and what is held out.
+
+    Attributes:
+        train: source → its dialogues.
+        held: source → held-out dialogues; of `weak` and `crowd` the validation parts.
+        left_out: source → turns that teach nothing, because they are near-copies of held-out ones.
+        counts: source → further counts, such as lines that could not be read.
+        files: name below the data folder → the file.
+    """
+
+    train: dict[str, list[Taught]]
+    held: dict[str, list[Taught]]
+    left_out: dict[str, int]
+    counts: dict[str, dict[str, int]]
+    files: dict[str, Path]
+
+
+def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, short: int) -> Corpus:
+    """Read the sources that a recipe names.
+
+    Args:
+        sources: their names.
+        folder: the data folder.
+        cache: folder that keeps embeddings for the next training.
+        short: see `LabelsRecipe`.
+
+    Raises:
+        ValueError: a source is none, or its files are not there.
+    """
+    if strange := sorted(set(sources) - set(NAMES)):
+        raise ValueError(f"sources: {strange[0]!r} is none; there are {', '.join(NAMES)}")
+    corpus, tests = Corpus({}, {}, {}, {}, {}), []
+    for task in dict.fromkeys(OWN[name][0] for name in sources if name in OWN):
+        data = load_data(_TASKS[task], folder, cache)
+        corpus.held[task] = _last_labelled(data.validation)
+        tests += [turns[-1] for turns in data.test.dialogues]
+        for name in sources:
+            if name in OWN and OWN[name][0] == task:
+                weight = OWN[name][1]
+                part = data.replay if weight is None else data.train.take(data.train.weights == weight)
+                corpus.train[name] = _last_labelled(part)
+        corpus.files.update(data.files)
+    for name in sources:
+        if name == FILMS:
+            _read_films(folder, corpus)
+        elif name == COMMON:
+            examples = read_frequent(FREQUENT)
+            corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
+        elif name in SOURCES:
+            _read_set(name, folder, corpus)
+    held = [text for part in corpus.held.values() for each in part for text in taught_texts(each)] + tests
+    for name in set(corpus.train) - {COMMON}:
+        corpus.train[name] = _without_copies(name, held, short, corpus)
+    return corpus
+
+
+def taught_texts(dialogue: Taught) -> list[str]:
+    """Return the turns that teach something."""
+    return [text for text, target in zip(dialogue.turns, dialogue.targets, strict=True) if target is not None]
+
+
+def _last_labelled(part: Part) -> list[Taught]:
+    return [_last(turns, values) for turns, values in zip(part.dialogues, part.targets, strict=True)]
+
+
+def _last(turns: Sequence[str], values: Floats) -> Taught:
+    """Return a dialogue whose last turn has shares of the labels."""
+    return Taught(tuple(turns), (*[None] * (len(turns) - 1), Target(values, Kind.SHARES)))
+
+
+def _read_films(folder: Path, corpus: Corpus) -> None:
+    """Take in the turns of films that we labelled by reading."""
+    read, counts = read_readings(folder)
+    corpus.counts[FILMS] = counts
+    corpus.train[FILMS], corpus.held[FILMS] = [], []
+    for each in read:
+        ids = [[parse_label(name) for name in names] for names in each.labels]
+        taught = Taught(each.turns, tuple(target_of_reader(labels) for labels in ids))
+        (corpus.held if held_out(FILMS, each.dialogue_id) else corpus.train)[FILMS].append(taught)
+
+
+def _read_set(name: str, folder: Path, corpus: Corpus) -> None:
+    """Take in a set of another maker: what is held out of it, and the rest but for its test part."""
+    corpus.train[name], corpus.held[name] = [], []
+    rejects = 0
+    there = {part: [file for file in files if (folder / file).is_file()] for part, files in SOURCES[name].files.items()}
+    for file in (file for part, files in there.items() if part != "test" for file in files):
+        corpus.files[file] = folder / file
+        for each in SOURCES[name].read(folder / file):
+            if isinstance(each, Reject):
+                rejects += 1
+                continue
+            taught = Taught(each.turns, tuple(target_of(name, names) for names in each.labels))
+            apart = held_out(name, _key(name, each)) if name in PARTED else file == HELD_OUT_FILES[name]
+            (corpus.held if apart else corpus.train)[name].append(taught)
+    corpus.counts[name] = {"rejected": rejects}
+    if not corpus.train[name]:
+        wanted = ", ".join(file for files in SOURCES[name].files.values() for file in files)
+        raise ValueError(f"{folder} has nothing of the source {name!r} to learn from: expected {wanted}")
+
+
+def _key(name: str, dialogue: LabelledDialogue) -> str:
+    """Return what decides whether a dialogue of a set is held out: see `held_out`."""
+    return dialogue.turns[0] if name == "xed" else dialogue.dialogue_id
+
+
+def _without_copies(name: str, held: Sequence[str], short: int, corpus: Corpus) -> list[Taught]:
+    """Return the dialogues of a source, without targets of turns that are near-copies of held-out ones."""
+    dialogues = corpus.train[name]
+    texts = [text for each in dialogues for text in taught_texts(each)]
+    copies = iter(near_copies(texts, held, short).tolist())
+    kept = [
+        Taught(each.turns, tuple(None if target is None or next(copies) else target for target in each.targets))
+        for each in dialogues
+    ]
+    corpus.left_out[name] = len(texts) - sum(len(taught_texts(each)) for each in kept)
+    return [each for each in kept if taught_texts(each)]
