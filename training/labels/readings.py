@@ -1,0 +1,156 @@
+"""Labels that were given to turns of films by reading, put back beside their texts: those are others', so the labels
+lie in this repository without them, and the texts come from the user's own files (`training/readings/README.md`).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from edos_dataset.arrays import unnest
+from edos_dataset.cleaning.lines import CleanLines
+from edos_dataset.crowd.answers import read_answers
+from edos_dataset.labels import LABELS
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue
+from edos_dataset.releases.raw import Reject, read_extension
+from edos_dataset.runs.pipeline import split_rejects
+from edos_dataset.schema.tables import DETAIL
+from edos_dataset.segmentation.sentences import SplitSentences
+from edos_dataset.segmentation.turns.continuation import smooth
+from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.read import ReadFilms
+
+READINGS = Path(__file__).parents[1] / "readings" / "turns.parquet"
+
+_CROWD = "mturk_groundtruth_labels.csv"
+
+
+class Turn(NamedTuple):
+    """A turn that was read.
+
+    Attributes:
+        digest: of its text, as `digest_of` makes it.
+        labels: ids, best first; none where nobody labelled it.
+        sentence_ids: those of a film; none where the file has turns of its own.
+    """
+
+    digest: int
+    labels: list[int]
+    sentence_ids: list[int]
+
+
+class Reading(NamedTuple):
+    """A dialogue that was read, without its texts.
+
+    Attributes:
+        file: of the film, or of the authors' labels; a path below the data folder.
+        dialogue_id: unique in the file.
+        turns: in order; between those of a film may lie some that cleaning dropped.
+    """
+
+    file: str
+    dialogue_id: str
+    turns: list[Turn]
+
+    @property
+    def labelled(self) -> int:
+        """Number of turns that have labels."""
+        return sum(bool(turn.labels) for turn in self.turns)
+
+
+def digest_of(text: str) -> int:
+    """Return the number that the first 8 hex digits of the SHA-256 of a text make."""
+    return int.from_bytes(sha256(text.encode()).digest()[:4], "big")
+
+
+def read_readings(data_dir: Path, readings: Path = READINGS) -> tuple[list[LabelledDialogue], dict[str, int]]:
+    """Return the dialogues that were read, in the order of the file of labels, with the texts of the user's own copies.
+
+    Args:
+        data_dir: folder of the data, as EDOS_DATA_DIR names it.
+        readings: the file of labels.
+
+    Returns:
+        The dialogues that have labels, as names, best first; turns without any stay, for what they tell of the next.
+        And how many labelled turns are `labelled`, or are not because of a `missing_file`, an `unreadable_file`, a
+        `missing_dialogue` (the file has none of that id and length), or an `other_text` than the one that was read.
+
+    Raises:
+        ValueError: none of the texts is there, or a file of the authors' has another form.
+    """
+    dialogues: list[LabelledDialogue] = []
+    counts: Counter[str] = Counter()
+    rows = _load(readings)
+    for file, group in groupby(rows, key=lambda reading: reading.file):
+        own = list(group)
+        texts, otherwise = _texts(data_dir / file, own)
+        for reading in own:
+            turns = texts.get(reading.dialogue_id, ())
+            if len(turns) != len(reading.turns):
+                counts[otherwise] += reading.labelled
+                continue
+            dialogue = _with_texts(reading, turns)
+            labelled = sum(map(bool, dialogue.labels))
+            counts.update(labelled=labelled, other_text=reading.labelled - labelled)
+            dialogues += [dialogue] if labelled else []
+    if not dialogues:
+        raise ValueError(
+            f"{data_dir} has none of the texts that {readings} holds labels of, such as those of {rows[0].file}: give "
+            "the folder of the data, as EDOS_DATA_DIR names it"
+        )
+    return dialogues, {reason: count for reason, count in counts.items() if count}
+
+
+def _load(path: Path) -> list[Reading]:
+    return [
+        Reading(row["file"], row["dialogue_id"], [Turn(**turn) for turn in row["turns"]])
+        for row in pq.read_table(path).to_pylist()
+    ]
+
+
+def _with_texts(reading: Reading, texts: Sequence[str]) -> LabelledDialogue:
+    """Return a dialogue with the labels of those turns whose text is the one that was read."""
+    labels = tuple(
+        tuple(LABELS[label] for label in turn.labels) if digest_of(text) == turn.digest else ()
+        for turn, text in zip(reading.turns, texts, strict=True)
+    )
+    return LabelledDialogue(reading.dialogue_id, tuple(texts), (None,) * len(texts), labels)
+
+
+def _texts(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[str]], str]:
+    """Return the turns of those dialogues that are in a file, by id, and why the others aren't."""
+    if not path.is_file():
+        return {}, "missing_file"
+    if path.suffix != ".csv":
+        return _film_turns(path, readings)
+    if path.name == _CROWD:
+        answers = read_answers(path)
+        return dict(zip(answers.tasks, answers.dialogues, strict=True)), "missing_dialogue"
+    rows = (row for row in read_extension(path, "spread" if "similar" in path.name else "self-label"))
+    turns = {row["dialogue_id"]: [turn["text"] for turn in row["turns"]] for row in rows if not isinstance(row, Reject)}
+    return turns, "missing_dialogue"
+
+
+def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[str]], str]:
+    """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` joins them."""
+    lines, _ = split_rejects(ReadFilms()(find_films([path], "en").films))
+    if not lines.num_rows:
+        return {}, "unreadable_file"
+    clean, _ = split_rejects(CleanLines()(lines.drop_columns([DETAIL])))
+    sentences = unnest(SplitSentences()(clean), "sentences")[0].field("text")
+    there = [
+        reading for reading in readings if all(0 < max(turn.sentence_ids) <= len(sentences) for turn in reading.turns)
+    ]
+    turns = [turn.sentence_ids for reading in there for turn in reading.turns]
+    starts = np.cumsum([0, *map(len, turns)])
+    chosen = sentences.take(pa.array([number - 1 for turn in turns for number in turn], pa.int64()))
+    joined = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), smooth(chosen, starts[:-1]))
+    texts = iter(pc.binary_join(joined, " ").to_pylist())
+    return {reading.dialogue_id: [next(texts) for _ in reading.turns] for reading in there}, "missing_dialogue"
