@@ -1,9 +1,10 @@
 """What of other makers' labelled sets no model may learn from: `evaluation/domain.py` measures there.
 
-A set that comes with a part for this keeps it whole (`HELD_OUT_FILES`). Of a set with one file a part is held out, by
+A set that comes with a part for this keeps it whole (`HELD_OUT_FILES`). Of a set with one file a fifth is held out, by
 a digest, so that training and evaluation agree without a list.
 """
 
+import re
 from hashlib import sha256
 
 from edos_dataset.crowd.splits import plain_text
@@ -11,11 +12,14 @@ from edos_dataset.crowd.splits import plain_text
 HELD_OUT_FILES = {"meld": "meld/dev_sent_emo.csv", "goemotions": "goemotions/dev.tsv", "swda": "swda/val.txt"}
 """Source → the file of the data folder that is held out whole."""
 
-READINGS = "films"
-"""The turns of films that we labelled by reading."""
+PARTED = ("emorynlp", "xed", "dailydialog", "esconv")
+"""Sources with one file, of which a part is held out."""
 
-PARTED = {"emorynlp": 5, "xed": 5, "dailydialog": 5, "esconv": 5, READINGS: 8}
-"""Sources with one file, of which a part is held out: one key of so many."""
+ONE_IN = 5
+"""One key of so many is held out."""
+
+READINGS_ONE_IN = 8
+"""One dialogue of so many is held out of those that we labelled by reading."""
 
 
 def held_out(source: str, key: str) -> bool:
@@ -35,4 +39,15 @@ def held_out(source: str, key: str) -> bool:
             f"{', '.join(HELD_OUT_FILES.values())}"
         )
     same = plain_text(key) if source == "xed" else key
-    return int.from_bytes(sha256(f"{source}\n{same}".encode()).digest()[:8], "big") % PARTED[source] == 0
+    return int.from_bytes(sha256(f"{source}\n{same}".encode()).digest()[:8], "big") % ONE_IN == 0
+
+
+def held_out_reading(dialogue_id: str) -> bool:
+    """Tell whether a dialogue of `labels.readings` is kept from training, for validation and calibration: one of eight.
+
+    Args:
+        dialogue_id: as `read_readings` gives it; tasks of the crowd that show one dialogue, `ID` and `ID#2`, are on the
+            same side.
+    """
+    digest = sha256(b"films\0" + re.sub(r"#\d+$", "", dialogue_id).encode()).digest()
+    return digest[-1] % READINGS_ONE_IN == 0

@@ -125,7 +125,7 @@ class CleanTurns(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Clean DIALOGUES."""
         turns, offsets = unnest(table, "turns")
-        texts = _drop_names(_tidy(turns.field("text")), table["language"].to_pylist(), offsets)
+        texts = _drop_names(tidy_turns(turns.field("text")), table["language"].to_pylist(), offsets)
         broken = self._broken(texts, offsets, _documentaries(table, offsets))
         # Of the rules that a turn breaks the first counts: argmax finds it, and a last row that is always true stands
         # for none.
@@ -159,7 +159,8 @@ class CleanTurns(Stage):
         }
 
 
-def _tidy(texts: pa.StringArray) -> pa.StringArray:
+def tidy_turns(texts: pa.StringArray) -> pa.StringArray:
+    """Return turns with spaces collapsed and without an opening "..."."""
     texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, _ODD_SPACE, " "))
     # again in NFC: where a tag or an entity stood, a letter and its accent may have come together
     return pc.utf8_normalize(pc.replace_substring_regex(texts, _OPENING, ""), form="NFC")

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
+from edos_dataset.cleaning.rules import tidy_turns
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.labels import LABELS
 from edos_dataset.releases.labelled_sets.record import LabelledDialogue
@@ -52,7 +53,7 @@ class Reading(NamedTuple):
     Attributes:
         file: of the film, or of the authors' labels; a path below the data folder.
         dialogue_id: unique in the file.
-        turns: in order; between those of a film may lie some that cleaning dropped.
+        turns: in order, none left out between two.
     """
 
     file: str
@@ -139,7 +140,7 @@ def _texts(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[
 
 
 def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[str]], str]:
-    """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` joins them."""
+    """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` and `CleanTurns` do."""
     lines, _ = split_rejects(ReadFilms()(find_films([path], "en").films))
     if not lines.num_rows:
         return {}, "unreadable_file"
@@ -152,5 +153,5 @@ def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequ
     starts = np.cumsum([0, *map(len, turns)])
     chosen = sentences.take(pa.array([number - 1 for turn in turns for number in turn], pa.int64()))
     joined = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), smooth(chosen, starts[:-1]))
-    texts = iter(pc.binary_join(joined, " ").to_pylist())
+    texts = iter(tidy_turns(pc.binary_join(joined, " ")).to_pylist())
     return {reading.dialogue_id: [next(texts) for _ in reading.turns] for reading in there}, "missing_dialogue"

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edos_dataset.arrays import Floats
-from edos_dataset.labels import parse_label
+from edos_dataset.crowd.splits import plain_text
+from edos_dataset.labels import LABEL_IDS, NEUTRAL, parse_label
 from edos_dataset.releases.labelled_sets.record import LabelledDialogue
 from edos_dataset.releases.labelled_sets.sources import SOURCES
 from edos_dataset.releases.raw import Reject
@@ -148,9 +149,25 @@ def _read_set(name: str, folder: Path, corpus: Corpus) -> None:
             apart = held_out(name, _key(name, each)) if name in PARTED else file == HELD_OUT_FILES[name]
             (corpus.held if apart else corpus.train)[name].append(taught)
     corpus.counts[name] = {"rejected": rejects}
+    if name == "xed":
+        corpus.train[name], corpus.counts[name]["contradicted"] = _mended(corpus.train[name])
     if not corpus.train[name]:
         wanted = ", ".join(file for files in SOURCES[name].files.values() for file in files)
         raise ValueError(f"{folder} has nothing of the source {name!r} to learn from: expected {wanted}")
+
+
+def _mended(sentences: Sequence[Taught]) -> tuple[list[Taught], int]:
+    """Return the sentences of XED without what gives their labels away, and how many are left out: its neutral ones
+    have lost their commas, so none has any here, and those that stand under an emotion too are not neutral.
+    """
+    neutral = LABEL_IDS[NEUTRAL]
+    felt = {plain_text(each.turns[0]) for each in sentences if each.targets[0] and not each.targets[0].holds(neutral)}
+    kept = [
+        Taught((each.turns[0].replace(",", ""),), each.targets)
+        for each in sentences
+        if each.targets[0] and (plain_text(each.turns[0]) not in felt or not each.targets[0].holds(neutral))
+    ]
+    return kept, len(sentences) - len(kept)
 
 
 def _key(name: str, dialogue: LabelledDialogue) -> str:
