@@ -14,12 +14,12 @@ from training.classifier.data import Part, load_data
 from training.classifier.recipe import ClassifierRecipe
 from training.classifier.sources import FREQUENT
 from training.examples import read_frequent
-from training.held_out import HELD_OUT_FILES, PARTED, READINGS, held_out
+from training.held_out import HELD_OUT_FILES, PARTED, held_out, held_out_reading
 from training.labels.copies import near_copies
 from training.labels.readings import read_readings
 from training.labels.targets import Kind, Target, target_of, target_of_reader
 
-WEAK, CROWD, FILMS, COMMON = "weak", "crowd", READINGS, "frequent"
+WEAK, CROWD, FILMS, COMMON = "weak", "crowd", "films", "frequent"
 _TASKS = {
     WEAK: ClassifierRecipe(task="weak", frequent_turns=0, first_turns=1.0, annotated=1.0),
     CROWD: ClassifierRecipe(task="dialogue", frequent_turns=0, workers_share=0.5, unagreed=0.5, self_labelled=0.25),
@@ -131,7 +131,7 @@ def _read_films(folder: Path, corpus: Corpus) -> None:
     for each in read:
         ids = [[parse_label(name) for name in names] for names in each.labels]
         taught = Taught(each.turns, tuple(target_of_reader(labels) for labels in ids))
-        (corpus.held if held_out(FILMS, each.dialogue_id) else corpus.train)[FILMS].append(taught)
+        (corpus.held if held_out_reading(each.dialogue_id) else corpus.train)[FILMS].append(taught)
 
 
 def _read_set(name: str, folder: Path, corpus: Corpus) -> None:
