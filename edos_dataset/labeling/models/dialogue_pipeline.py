@@ -1,8 +1,8 @@
 """Dialogues as the input of a classifier: how one is given to a pipeline of transformers, and in which order the model
 reads it.
 
-This file travels with every saved model (`trust_remote_code=True`), beside `classifier.py`, so it imports nothing of
-this package.
+This file travels with every saved model (`trust_remote_code=True`), beside `classifier.py` or `context.py`, so it
+imports nothing of this package.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -36,6 +36,51 @@ def sequence(turns: Sequence[list[int]], start: int, separator: int, separators:
     if len(ids) > max_length:
         ids = [*ids[: max_length - 1], separator]
     return ids
+
+
+def split_turns(
+    ids: torch.Tensor,
+    mask: torch.Tensor,
+    *,
+    start: int,
+    separator: int,
+    separators: int,
+    padding: int,
+    turn_tokens: int,
+    newest: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Undo `sequence`: return every turn of a batch as a sequence of its own, start, tokens, separator.
+
+    Args:
+        ids: [batch, tokens], what `sequence` returned, padded at the right.
+        mask: [batch, tokens], 1 for tokens and 0 for padding.
+        start: as for `sequence`.
+        separator: likewise.
+        separators: likewise.
+        padding: id by which shorter turns are filled up at the right.
+        turn_tokens: most tokens of a turn, start and separator included; the rest is cut off.
+        newest: how many turns of each dialogue are wanted; None for all.
+
+    Returns:
+        The ids [turns, tokens] and the mask of the turns of all dialogues, each dialogue's oldest first, and how many
+        are of each, int64 [batch], at least 1.
+    """
+    ends = (ids == separator) & (mask > 0)
+    ages = (ends.cumsum(1) + separators - 1) // separators  # those of the tokens between; a separator's is not used
+    counts = ((ends.sum(1) + separators - 1) // separators).clamp(1, newest)
+    words = (mask > 0) & ~ends & (ages < counts[:, None])
+    words[:, 0] = False  # the start token
+    rows = (counts.cumsum(0)[:, None] - 1 - ages)[words]  # the newest turn is the last of its dialogue
+    lengths = rows.bincount(minlength=int(counts.sum()))
+    # The tokens of a turn stand side by side: a token's place is its number less that of its turn's first.
+    places = torch.arange(len(rows), device=ids.device)
+    places = places - places.new_full(lengths.shape, len(rows)).scatter_reduce(0, rows, places, "amin")[rows]
+    fits, kept = places < turn_tokens - 2, lengths.clamp(max=turn_tokens - 2)
+    columns = torch.arange(int(kept.max()) + 2, device=ids.device)
+    turns = torch.where(columns == kept[:, None] + 1, separator, ids.new_full((len(kept), len(columns)), padding))
+    turns[:, 0] = start
+    turns[rows[fits], places[fits] + 1] = ids[words][fits]
+    return turns, (columns < kept[:, None] + 2).long(), counts
 
 
 class DialoguePipeline(TextClassificationPipeline):
@@ -89,6 +134,8 @@ class DialoguePipeline(TextClassificationPipeline):
         tokenizer, config = cast(Any, self.tokenizer), self.model.config
         turns = inputs["turns"] if config.context is None else inputs["turns"][-config.context - 1 :]
         read = tokenizer(turns, add_special_tokens=False, split_special_tokens=True)["input_ids"]  # "[SEP]" is text
+        if limit := getattr(config, "turn_tokens", None):  # of a model that reads turn by turn, the frame included
+            read = [turn[: limit - 2] for turn in read]
         ids = torch.tensor(
             [sequence(read, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)]
         )
