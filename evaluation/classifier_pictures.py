@@ -45,7 +45,8 @@ def draw(logits: Floats, labels: Ints, temperature: float) -> dict[str, tuple[st
     }
 
 
-def _figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure of a size in inches, which no window shows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -54,9 +55,10 @@ def _figure(width: float, height: float) -> "Figure":
     return figure
 
 
-def _png(figure: "Figure") -> bytes:
+def as_png(figure: "Figure") -> bytes:
+    """Return a figure as PNG, the same bytes whoever draws."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=130, metadata={"Software": None})  # the same bytes whoever draws
+    figure.savefig(buffer, dpi=130, metadata={"Software": None})
     return buffer.getvalue()
 
 
@@ -64,7 +66,7 @@ def _confusion(counts: Ints) -> bytes:
     """Draw the shares of every true label's examples, in percent; a label without examples is an empty row."""
     ordered = counts[np.ix_(ORDER, ORDER)]
     share = 100 * ordered / np.maximum(ordered.sum(axis=1, keepdims=True), 1)
-    figure = _figure(13, 12.6)
+    figure = new_figure(13, 12.6)
     axes = figure.subplots()
     picture = axes.imshow(share, cmap="Blues", vmin=0, vmax=max(share.max(), 1))
     names = [LABELS[label] for label in ORDER]
@@ -85,7 +87,7 @@ def _confusion(counts: Ints) -> bytes:
     axes.set(xlabel="Predicted label", ylabel="True label")
     figure.suptitle("Where the examples of each true label go (% of the row; below 2 % not written)", fontsize=12)
     figure.colorbar(picture, ax=axes, shrink=0.6, pad=0.02, label="% of the true label's examples")
-    return _png(figure)
+    return as_png(figure)
 
 
 def _frame(begin: int, end: int) -> Any:  # noqa: ANN401  matplotlib has no types
@@ -96,7 +98,7 @@ def _frame(begin: int, end: int) -> Any:  # noqa: ANN401  matplotlib has no type
 
 def _calibration(logits: Floats, labels: Ints, temperature: float) -> bytes:
     """Draw accuracy by confidence, and below it how many examples have that confidence."""
-    figure = _figure(6.4, 6.4)
+    figure = new_figure(6.4, 6.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     upper.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="calibrated")
     before = ("before the temperature", 1.0, ORANGE, "s--")
@@ -120,13 +122,13 @@ def _calibration(logits: Floats, labels: Ints, temperature: float) -> bytes:
     upper.legend(loc="upper left", edgecolor="none")
     lower.set(xlabel="Confidence (probability of the predicted label)", ylabel="Examples")
     for axes in (upper, lower):
-        _plain(axes)
-    return _png(figure)
+        plain_axes(axes)
+    return as_png(figure)
 
 
 def _bars(counts: Ints) -> bytes:
     table = per_label(counts)
-    figure = _figure(8, 11)
+    figure = new_figure(8, 11)
     axes = figure.subplots()
     place = np.concatenate(
         [
@@ -167,11 +169,12 @@ def _bars(counts: Ints) -> bytes:
         title="F1 by label (test examples), in groups of kin",
     )
     axes.legend(loc="lower right", edgecolor="none", framealpha=1)
-    _plain(axes)
-    return _png(figure)
+    plain_axes(axes)
+    return as_png(figure)
 
 
-def _plain(axes: "Axes") -> None:
+def plain_axes(axes: "Axes") -> None:
+    """Give axes a grid and take their frame."""
     axes.grid(color="#DDDDDD", linewidth=0.6, axis="both" if axes.get_ylabel() else "x")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -25,15 +25,28 @@ def without(probabilities: Values, left_out: Ints) -> Array:
     return kept
 
 
-def group_probabilities(probabilities: Values, sets: Bools) -> Array:
-    """Return for each class the probability that the label lies in its set, float64 [n, classes].
+def group_probabilities(probabilities: Values, sets: Bools, shared: bool = False) -> Array:
+    """Return how much speaks for each class, float64 [n, classes].
 
     Args:
         probabilities: [n, labels].
-        sets: [classes, labels], which labels can stand for a class. One that stands for several counts in full for
-            each, so that rows may sum to more than 1.
+        sets: [classes, labels], which labels can stand for a class.
+        shared: what a label of several classes counts. False: in full for each, so that the result is the probability
+            that the label lies in the set, and rows may sum to more than 1. True: it is shared out among them, by the
+            share that it has of each set, so that rows sum to 1 at most; the way for sets within others, where in full
+            the smaller one could never be ahead.
     """
-    return probabilities.astype(np.float64) @ sets.T.astype(np.float64)
+    weights = sets.T.astype(np.float64)
+    if shared:
+        weights /= np.maximum(weights.sum(axis=0), 1)
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return probabilities.astype(np.float64) @ weights
+
+
+def nested(sets: Bools) -> bool:
+    """Tell whether one of the sets [classes, labels] lies within another, or is equal to it."""
+    inside = sets.astype(np.int64) @ sets.T == sets.sum(axis=1, keepdims=True)
+    return bool((inside & ~np.eye(len(sets), dtype=bool)).any())
 
 
 def set_hits(predicted: Ints, right: Bools, places: int = 1) -> Bools:

@@ -27,6 +27,17 @@ def test_a_label_of_two_classes_counts_for_both():
     np.testing.assert_allclose(label_sets.group_probabilities(shares, SETS), [[0.3, 0.5, 0.4]])
 
 
+def test_a_label_of_two_classes_is_shared_out_by_the_share_that_it_has_of_them():
+    sets = np.array([[1, 0, 0, 0], [1, 1, 1, 0]], bool)  # the first within the second; label 3 stands for none
+    assert label_sets.nested(sets)
+    assert not label_sets.nested(SETS)
+    shares = np.array([[0.8, 0.1, 0.0, 0.1], [0.2, 0.4, 0.4, 0.0]])
+    np.testing.assert_allclose(label_sets.group_probabilities(shares, sets, shared=True), [[0.6, 0.3], [0.15, 0.85]])
+    apart = SETS & [[True], [True], [False]] & np.array([1, 0, 1, 0], bool)
+    expected = label_sets.group_probabilities(shares, apart)
+    np.testing.assert_allclose(label_sets.group_probabilities(shares, apart, shared=True), expected)
+
+
 def test_hits_are_predictions_in_the_set():
     right = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]], bool)
     assert label_sets.set_hits(np.array([2, 0, 1]), right).tolist() == [True, False, False]

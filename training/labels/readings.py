@@ -3,7 +3,7 @@ lie in this repository without them, and the texts come from the user's own file
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -125,7 +125,7 @@ def _with_texts(reading: Reading, texts: Sequence[str]) -> LabelledDialogue:
     return LabelledDialogue(reading.dialogue_id, tuple(texts), (None,) * len(texts), labels)
 
 
-def _texts(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[str]], str]:
+def _texts(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
     """Return the turns of those dialogues that are in a file, by id, and why the others aren't."""
     if not path.is_file():
         return {}, "missing_file"
@@ -134,12 +134,12 @@ def _texts(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[
     if path.name == _CROWD:
         answers = read_answers(path)
         return dict(zip(answers.tasks, answers.dialogues, strict=True)), "missing_dialogue"
-    rows = (row for row in read_extension(path, "spread" if "similar" in path.name else "self-label"))
+    rows = read_extension(path, "spread" if "similar" in path.name else "self-label")
     turns = {row["dialogue_id"]: [turn["text"] for turn in row["turns"]] for row in rows if not isinstance(row, Reject)}
     return turns, "missing_dialogue"
 
 
-def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[dict[str, Sequence[str]], str]:
+def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
     """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` and `CleanTurns` do."""
     lines, _ = split_rejects(ReadFilms()(find_films([path], "en").films))
     if not lines.num_rows:

@@ -1,0 +1,157 @@
+"""The report of `domain.py` as Markdown: a section and a table for each set, its flaws before its pictures."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from edos_dataset.publishing.cards.markdown import code, interval, percent, plain, table
+
+Figures = Mapping[str, Any]
+
+COLUMNS = {
+    "accuracy": "right class",
+    "accuracy_but_neutral": "of the turns that are not neutral",
+    "label_accuracy": "right label",
+    "top_3_accuracy": "among three labels",
+    "weighted_f1": "weighted F1",
+    "macro_f1": "macro-F1",
+    "ece": "ECE",
+}
+"""Figure → head of its column."""
+
+HOW = """Each set has a table of its own: figures of two sets are not to be compared. What is measured:
+
+- **right class**: a set's classes each stand for some of our 41 labels (`label_sets.yaml`). The answer is the class for
+  which the probabilities of its labels add up to most, and it is among the right ones. A label of several classes
+  counts in full for each, or, where a class lies within another, is shared out. Where the set knows no intents, our 8
+  are left out and the rest is renormalised.
+- **right label**: the most probable label stands for a right class, whichever else it stands for; **among three
+  labels**: one of the three does.
+- **weighted F1**, **macro-F1**: of the classes, over the examples of which one class is right.
+- **ECE**: how far the confidence, the probability of the most probable label, is from the share of right labels.
+
+Intervals are 95 %: 1,000 resamples of dialogues (seed 0). Figures in full: `domain.json`."""
+
+
+def render(report: Figures) -> str:
+    """Return the report.
+
+    Args:
+        report: content of `domain.json`, and of each set `pictures`, file name → caption.
+    """
+    sections = [f"# Labels on held-out turns\n\n{_models(report)}\n\n{HOW}"]
+    sections += [_section(name, each) for name, each in report["sets"].items()]
+    return "\n\n".join(sections) + "\n"
+
+
+def _models(report: Figures) -> str:
+    told = ", ".join(f"{code(name)} ({code(model['identity'])})" for name, model in report["models"].items())
+    return f"Models: {told}. Made by `{report['command']}`."
+
+
+def _section(name: str, held: Figures) -> str:
+    results = held["results"]
+    flaws = "\n".join(f"- {code(model)}: {' '.join(_flaws(figures))}" for model, figures in results.items())
+    pictures = "\n\n".join(f"![{plain(caption)}]({picture})" for picture, caption in held["pictures"].items())
+    tables = f"{_by_class(results)}\n\n{_by_label(results)}"
+    details = f"<details><summary>By class and by label</summary>\n\n{tables}\n\n</details>"
+    return "\n\n".join([f"## {plain(name)}", _told(held), _figures(held), flaws, pictures, details])
+
+
+def _told(held: Figures) -> str:
+    several, told = held["with_several_right"], plain(held["told"])
+    told = f"{told[:1].upper()}{told[1:]}. {held['examples']:,} judged turns"
+    told += f" in {held['clusters']:,} dialogues" if held["clusters"] < held["examples"] else ""
+    told += f", {several:,} with several right answers" if several else ""
+    told += ". " + ("Our intents are answers here." if held["intents_count"] else "Our 8 intents are left out.")
+    if counted := held["labels_of_several_classes"]:
+        told += f" A label of several classes {counted}."
+    if held["unreadable"]:
+        told += f" Not read: {', '.join(f'{number:,} ({reason})' for reason, number in held['unreadable'].items())}."
+    alone, f1 = percent(held["largest_class_accuracy"]), percent(held["largest_class_weighted_f1"])
+    return f"{told}\n\nAlways {code(held['largest_class'])}: {alone} right, weighted F1 {f1}."
+
+
+def _figures(held: Figures) -> str:
+    """Return the table of a set, without columns that say what the one before says."""
+    results = held["results"]
+    ours = all(figures["accuracy"] == figures["label_accuracy"] for figures in results.values())
+    heads = {
+        key: head
+        for key, head in COLUMNS.items()
+        if not (ours and key in ("accuracy", "weighted_f1"))
+        and any(figures[key] is not None for figures in results.values())
+    }
+    return table(
+        ["model", *heads.values(), "right of the surer half"],
+        [
+            [code(model), *(_cell(figures, key) for key in heads), percent(_surer_half(figures))]
+            for model, figures in results.items()
+        ],
+    )
+
+
+def _surer_half(figures: Figures) -> float | None:
+    line = figures["risk_coverage"]
+    share: float | None = line[len(line) // 2 - 1]
+    return share
+
+
+def _cell(figures: Figures, key: str) -> str:
+    bounds = figures["intervals"].get(key, [None])
+    return percent(figures[key]) + ("" if None in bounds else f" {interval(bounds)}")
+
+
+def _flaws(figures: Figures) -> Iterator[str]:
+    """Yield what a labeler does badly, in sentences."""
+    rated = {name: row for name, row in figures["by_class"].items() if row["support"]}
+    worst = sorted(rated, key=lambda name: (rated[name]["f1"], name))[:3]
+    yield "worst " + ", ".join(f"{plain(name)} (F1 {percent(rated[name]['f1'])})" for name in worst) + "."
+    yield from _confused(figures["confusion"])
+    sure = figures["sure"]
+    if sure["answers"]:
+        right = percent(sure["right"])
+        yield f"{right} of the {sure['answers']:,} answers from confidence {sure['from']:g} on are right."
+    else:
+        yield f"No answer has a confidence of {sure['from']:g}."
+    if figures["intents_first"] is not None:
+        yield f"An intent came first for {percent(figures['intents_first'])} of the turns."
+
+
+def _confused(confusion: Figures) -> Iterator[str]:
+    """Yield the most frequent error."""
+    counts = np.array(confusion["counts"])
+    errors = counts - np.diag(counts.diagonal())
+    if errors.any():
+        row, column = divmod(int(errors.argmax()), len(counts))
+        right, said = (plain(confusion["classes"][number]) for number in (row, column))
+        yield f"Most frequent error: {percent(counts[row, column] / counts[row].sum())} of {right} is taken for {said}."
+
+
+def _by_class(results: Figures) -> str:
+    """Return the F1 of each class and model."""
+    first = next(iter(results.values()))["by_class"]
+    rows = [
+        [plain(name), f"{row['support']:,}", *(percent(each["by_class"][name]["f1"]) for each in results.values())]
+        for name, row in first.items()
+        if row["support"]
+    ]
+    return table(["class", "examples", *(f"F1 of {code(model)}" for model in results)], rows)
+
+
+def _by_label(results: Figures) -> str:
+    """Return how often each model gave each label, and how often that was right; the most frequent first."""
+    said: Counter[str] = Counter()
+    for figures in results.values():
+        said.update({label: row["said"] for label, row in figures["by_label"].items()})
+    rows = [
+        [label, *(_said(figures["by_label"].get(label)) for figures in results.values())]
+        for label in sorted(said, key=lambda label: (-said[label], label))
+    ]
+    return table(["label", *(f"{code(model)}: right of those given" for model in results)], rows)
+
+
+def _said(row: Figures | None) -> str:
+    return "" if row is None else f"{percent(row['right'])} of {row['said']:,}"
