@@ -54,6 +54,7 @@ _EDOS = (
 )
 _INTENTS = f"{_GITHUB}/anuradha1992/EmpatheticIntents/de8dc61e4b260f81b718e0a73e05b3928f620f2d/datasets"
 _MELD = f"{_GITHUB}/declare-lab/MELD/ca3e1266db4cc4a4e802156e2f721c4cd114a696/data/MELD"
+_XED = f"{_GITHUB}/Helsinki-NLP/XED/76666d251f147cf518071bef4f8415dab6b96115/AnnotatedData"
 
 _SUBTITLES = (
     "The text is under its studios' copyright. Use it for research where your law allows that; don't pass the "
@@ -78,6 +79,14 @@ _CROWD_FILES = {
     "self_labeled_dialogs.csv": "3.%20Self-labeled_dialogs_4K.csv",
     "similar_self_labeled_dialogs.csv": "4.%20Similar_self-labeled_dialogs_2K.csv",
 }
+
+_GOEMOTIONS = (
+    ("train.tsv", "train.tsv", "2adf640a14f11025ae5a9d0ec493b78530d276d3"),
+    ("dev.tsv", "dev.tsv", "2adf640a14f11025ae5a9d0ec493b78530d276d3"),
+    ("test.tsv", "test.tsv", "b91598b43297db06cca27a29fe2d0442dffea029"),
+    ("labels.txt", "emotions.txt", "018cbe7892d848bc871d482fd2868089037e375f"),
+)
+"""Our name of a file, theirs, and the commit that last changed it."""
 
 
 def opensubtitles(language: str) -> Source:
@@ -157,6 +166,25 @@ OTHERS = (
         "GPL v3",
         "The GPL's terms go with it. " + _SUBTITLES,
         tuple(RemoteFile(f"{_MELD}/{part}_sent_emo.csv", f"meld/{part}_sent_emo.csv") for part in ("train", "dev")),
+    ),
+    Source(
+        "xed",
+        "XED, sentences of OpenSubtitles with Plutchik's emotions and neutral ones, English (Öhman et al., 2020)",
+        "CC BY 4.0",
+        "Name the authors of the labels. " + _SUBTITLES,
+        tuple(RemoteFile(f"{_XED}/{name}", f"xed/{name}") for name in ("en-annotated.tsv", "neu_en.txt")),
+    ),
+    Source(
+        "goemotions",
+        "GoEmotions, comments of Reddit with 27 emotions and neutral (Demszky et al., 2020)",
+        "CC BY 4.0",
+        "Name the authors.",
+        tuple(
+            RemoteFile(
+                f"{_GITHUB}/google-research/google-research/{commit}/goemotions/data/{theirs}", f"goemotions/{ours}"
+            )
+            for ours, theirs, commit in _GOEMOTIONS
+        ),
     ),
 )
 """The sources that are not the subtitles of a language."""

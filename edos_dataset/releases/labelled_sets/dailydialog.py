@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of, lines_of
 from edos_dataset.releases.labelled_sets.texts import plain_text, untokenised
 from edos_dataset.releases.raw import Reject
 from edos_dataset.runs.foreign import ForeignError, json_of
@@ -15,9 +15,7 @@ def read_dailydialog(path: Path) -> Iterator[LabelledDialogue | Reject]:
     A turn has two labels, its emotion ("happiness") and its act ("act:question"). Two people speak by turns, called A
     and B. A dialogue is named by its line.
     """
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
-        if not line.strip():
-            continue
+    for number, line in lines_of(path):
         try:
             turns = [_turn(number, place, turn) for place, turn in enumerate(json_of(line)["dialogue"])]
         except (ForeignError, KeyError, TypeError, AttributeError) as error:

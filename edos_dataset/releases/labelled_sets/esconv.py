@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of, lines_of
 from edos_dataset.releases.labelled_sets.texts import plain_text
 from edos_dataset.releases.raw import Reject
 
@@ -21,9 +21,7 @@ def read_esconv(path: Path) -> Iterator[LabelledDialogue | Reject]:
     by the line that opens it.
     """
     first, turns = 1, dict[int, Turn]()
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in lines_of(path):
         matches = [_TURN.fullmatch(part.strip()) for part in re.split(r"\s+EOS\s+", line)]
         found = {int(match[2]): _turn(number, match) for match in matches if match}
         if len(found) != len(matches):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of, lines_of
 from edos_dataset.releases.labelled_sets.texts import plain_text, unquoted, with_names
 from edos_dataset.releases.raw import Reject
 
@@ -20,11 +20,9 @@ def read_goemotions(path: Path) -> Iterator[LabelledDialogue | Reject]:
     labels = path.with_name("labels.txt")
     if not labels.is_file():
         raise ValueError(f"{labels} is not there: it names the labels of {path.name}, a line each")
-    names = dict(enumerate(labels.read_text(encoding="utf-8-sig").split()))
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
-        values = line.rstrip("\r").split("\t")
-        if values == [""]:
-            continue
+    names = dict(enumerate(line.strip() for _, line in lines_of(labels)))
+    for number, line in lines_of(path):
+        values = line.split("\t")
         if len(values) != 3:
             yield Reject(path.name, number, "wrong_columns", line[:60])
             continue

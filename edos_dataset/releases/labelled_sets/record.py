@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from edos_dataset.releases.labelled_sets.label_sets import known_names
@@ -40,6 +41,19 @@ class Turn(NamedTuple):
     text: str
     speaker: str | None
     labels: tuple[str, ...]
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that are not blank, with their numbers from 1.
+
+    Raises:
+        ValueError: the file is not UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            yield from ((number, line.rstrip("\n")) for number, line in enumerate(file, start=1) if line.strip())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 ({error}): save it as UTF-8, or get it again") from error
 
 
 def dialogue_of(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of, lines_of
 from edos_dataset.releases.labelled_sets.texts import spoken_text
 from edos_dataset.releases.raw import Reject
 
@@ -19,15 +19,15 @@ def read_swda(path: Path) -> Iterator[LabelledDialogue | Reject]:
     the transcribers' remarks ("child_talking", and all behind "*") go.
     """
     name, turns = path.stem, list[Turn | Reject]()
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    for number, line in lines_of(path):
         if line.startswith("#"):
             yield from dialogue_of("swda", path.name, name, turns)
             name, turns = line.strip("# "), []
-        elif line.strip():
-            values = line.split("|")
-            if len(values) != 3:
-                turns.append(Reject(path.name, number, "wrong_columns", line[:60]))
-                continue
+            continue
+        values = line.split("|")
+        if len(values) != 3:
+            turns.append(Reject(path.name, number, "wrong_columns", line[:60]))
+        else:
             speaker, text, act = values
             said = spoken_text(_TRANSCRIBER.sub("", text))
             turns.append(Turn(number, said, speaker.strip() or None, (act.strip().replace('_"', ""),)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from edos_dataset.cleaning.markup import repair_letters
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue, Turn, dialogue_of, lines_of
 from edos_dataset.releases.labelled_sets.texts import plain_text, spoken_text, unquoted, untokenised, with_names
 from edos_dataset.releases.raw import Reject
 
@@ -21,10 +21,8 @@ def read_xed(path: Path) -> Iterator[LabelledDialogue | Reject]:
     """
     neutral = path.name.startswith("neu_")
     language = path.stem.removeprefix("neu_").partition("-")[0]
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
-        values = line.rstrip("\r").split("\t")
-        if values == [""]:
-            continue
+    for number, line in lines_of(path):
+        values = line.split("\t")
         given, text = (values[0], values[-1]) if neutral else (values[-1], values[0])
         names = [EMOTIONS[int(value) - 1] for value in given.split(",") if value.strip() in tuple("123456789")]
         if len(values) != 2:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from edos_dataset.downloads.registry import find_source
 from edos_dataset.labels import EMOTIONS, INTENTS, LABEL_IDS, LABELS, NEUTRAL
 from edos_dataset.releases.labelled_sets.goemotions import read_goemotions
 from edos_dataset.releases.labelled_sets.label_sets import known_names, label_set, meanings_of, silent_on_intents
@@ -65,6 +66,14 @@ def test_unknown_names_are_refused_in_a_sentence():
         meanings_of({"x": {"silent_on_intents": True, "labels": {"mad": ["angri"]}}})
     with pytest.raises(ValueError, match=r"label_sets.yaml, x: 'mad \+ sad' joins sad, which doesn't stand alone"):
         meanings_of({"x": {"silent_on_intents": True, "labels": {"mad": None, "mad + sad": None}}})
+
+
+@pytest.mark.parametrize("source", ["meld", "dailydialog", "xed", "goemotions"])
+def test_what_is_downloaded_lies_where_it_is_read(source):
+    ours = {name for files in SOURCES[source].files.values() for name in files}
+    for file in find_source(source).files:
+        within = {name for name in ours if name.startswith(f"{file.path}/")}
+        assert within if file.unpack else file.path in ours | {"goemotions/labels.txt"}
 
 
 def test_the_files_of_a_set_lie_in_its_folder():

@@ -223,6 +223,12 @@ def test_swda_keeps_its_utterances_and_drops_its_noise(tmp_path):
     assert (whole.dialogue_id, whole.turns) == ("val", ("Hi,", "Hi."))
 
 
+def test_a_file_that_is_not_utf_8_is_named(tmp_path):
+    (tmp_path / "val.txt").write_bytes("A|Café|b".encode("cp1252"))
+    with pytest.raises(ValueError, match=r"val\.txt is not UTF-8 .*: save it as UTF-8, or get it again"):
+        list(read_swda(tmp_path / "val.txt"))
+
+
 COUNTS = {
     "meld/dev_sent_emo.csv": (114, 1109, 0),
     "dailydialog/valid.json": (1000, 8069, 0),
