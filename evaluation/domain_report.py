@@ -82,7 +82,7 @@ def _figures(held: Figures) -> str:
     heads = {
         key: head
         for key, head in COLUMNS.items()
-        if not (ours and key in ("accuracy", "weighted_f1"))
+        if not (ours and key in ("accuracy", "accuracy_but_neutral", "weighted_f1"))
         and any(figures[key] is not None for figures in results.values())
     }
     return table(
