@@ -55,10 +55,10 @@ def new_figure(width: float, height: float) -> "Figure":
     return figure
 
 
-def as_png(figure: "Figure") -> bytes:
-    """Return a figure as PNG, the same bytes whoever draws."""
+def as_png(figure: "Figure", dots: int = 130) -> bytes:
+    """Return a figure as PNG of so many dots an inch, the same bytes whoever draws."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=130, metadata={"Software": None})
+    figure.savefig(buffer, dpi=dots, metadata={"Software": None})
     return buffer.getvalue()
 
 

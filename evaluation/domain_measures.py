@@ -8,6 +8,7 @@ from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS, NEUTRAL
 from edos_dataset.metrics.calibration import Array, confidence_error, reliability
 from edos_dataset.metrics.label_sets import (
+    fitting_classes,
     group_probabilities,
     macro_f1,
     nested,
@@ -52,7 +53,7 @@ def _counted(sets: Bools) -> str | None:
     """Return what a label of several classes counts; None where there is none."""
     if not (sets.sum(axis=0) > 1).any():
         return None
-    return "is shared out" if nested(sets) else "counts in full for each"
+    return "is taken for the right one" if nested(sets) else "counts in full for each"
 
 
 def measure(held: HeldOut, probabilities: Floats) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def measure(held: HeldOut, probabilities: Floats) -> dict[str, Any]:
         probabilities: [n, 41], of its judged turns.
 
     Returns:
-        `accuracy`: the class for which most speaks is right; `accuracy_but_neutral`: of those that are not neutral;
+        `accuracy`: the class that is the answer is right; `accuracy_but_neutral`: of those that are not neutral;
         `label_accuracy`: the most probable label stands for a right class, whichever else it stands for;
         `top_3_accuracy`: one of the three does; `weighted_f1`, `macro_f1`: of the classes, over the examples with one
         right class; `ece`, `reliability`, `risk_coverage`, `sure`: of the confidence, the probability of the most
@@ -71,7 +72,7 @@ def measure(held: HeldOut, probabilities: Floats) -> dict[str, Any]:
         where intents were left out; `intervals`; `by_class`, `by_label`, `confusion`. None where there is nothing.
     """
     answers = probabilities.astype(np.float64) if held.intents else without(probabilities, INTENT_IDS)
-    predicted = group_probabilities(answers, held.sets, nested(held.sets)).argmax(axis=1)
+    predicted = _predicted(answers, held)
     ranked = np.argsort(-answers, axis=1, kind="stable")
     allowed = held.right @ held.sets
     confidence, fits = answers.max(axis=1), set_hits(ranked, allowed)
@@ -101,6 +102,13 @@ def measure(held: HeldOut, probabilities: Floats) -> dict[str, Any]:
         "by_label": _by_label(ranked[:, 0], fits),
         "confusion": _confusion(held, predicted),
     }
+
+
+def _predicted(answers: Array, held: HeldOut) -> Ints:
+    """Return the class that is the answer, [n]."""
+    if nested(held.sets):
+        return fitting_classes(answers, held.sets, held.right)
+    return np.asarray(group_probabilities(answers, held.sets).argmax(axis=1))
 
 
 def _single_scores(predicted: Ints, right: Bools) -> dict[str, Array]:

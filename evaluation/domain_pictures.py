@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 ABREAST = 3
 """Confusions beside each other, at most."""
+DOTS = 85
+"""An inch: there are many pictures."""
+FEW = 12
+"""Classes whose confusion has room for all numbers but the smallest."""
 LONGEST_NAME = 24
 FEWEST = 10
 """Turns of a bin of confidence that is drawn, at least."""
@@ -44,7 +48,7 @@ def _confusions(results: Mapping[str, Mapping[str, Any]]) -> bytes:
     classes = next(iter(results.values()))["confusion"]["classes"]
     columns = min(ABREAST, len(results))
     rows = -(-len(results) // columns)
-    side = 1.6 + 0.32 * max(len(classes), 7)
+    side = 1.6 + (0.32 if len(classes) <= FEW else 0.2) * max(len(classes), 7)
     figure = new_figure(side * columns, side * rows)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (model, figures) in zip(grid, results.items(), strict=False):
@@ -52,7 +56,7 @@ def _confusions(results: Mapping[str, Mapping[str, Any]]) -> bytes:
         axes.set_title(model, fontsize=10)
     for axes in grid[len(results) :]:
         axes.set_axis_off()
-    return as_png(figure)
+    return as_png(figure, DOTS)
 
 
 def _confusion(axes: "Axes", counts: Any, classes: list[str]) -> None:  # noqa: ANN401 - an array of numbers
@@ -63,7 +67,8 @@ def _confusion(axes: "Axes", counts: Any, classes: list[str]) -> None:  # noqa: 
     axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
     axes.set_yticks(range(len(names)), told, fontsize=8)
     axes.tick_params(length=0)
-    for row, column in zip(*np.nonzero(share >= 2), strict=True):
+    least = 2 if len(classes) <= FEW else 10
+    for row, column in zip(*np.nonzero(share >= least), strict=True):
         colour = "white" if share[row, column] > 55 else "black"
         axes.text(column, row, f"{share[row, column]:.0f}", ha="center", va="center", fontsize=7, color=colour)
 
@@ -90,4 +95,4 @@ def _confidence(results: Mapping[str, Mapping[str, Any]]) -> bytes:
     for axes in (left, right):
         axes.legend(fontsize=8, edgecolor="none")
         plain_axes(axes)
-    return as_png(figure)
+    return as_png(figure, DOTS)

@@ -24,9 +24,10 @@ COLUMNS = {
 HOW = """Each set has a table of its own: figures of two sets are not to be compared. What is measured:
 
 - **right class**: a set's classes each stand for some of our 41 labels (`label_sets.yaml`). The answer is the class for
-  which the probabilities of its labels add up to most, and it is among the right ones. A label of several classes
-  counts in full for each, or, where a class lies within another, is shared out. Where the set knows no intents, our 8
-  are left out and the rest is renormalised.
+  which the probabilities of its labels add up to most, and it is among the right ones; a label of several classes
+  counts in full for each. Where a class lies within another, the answer is instead the most probable label that stands
+  for any class, taken for the right one of its classes. Where the set knows no intents, our 8 are left out and the rest
+  is renormalised.
 - **right label**: the most probable label stands for a right class, whichever else it stands for; **among three
   labels**: one of the three does.
 - **weighted F1**, **macro-F1**: of the classes, over the examples of which one class is right.
@@ -81,7 +82,7 @@ def _figures(held: Figures) -> str:
     heads = {
         key: head
         for key, head in COLUMNS.items()
-        if not (ours and key in ("accuracy", "weighted_f1"))
+        if not (ours and key in ("accuracy", "accuracy_but_neutral", "weighted_f1"))
         and any(figures[key] is not None for figures in results.values())
     }
     return table(

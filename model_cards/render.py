@@ -20,6 +20,9 @@ from edos_dataset.runs.shards import write_text
 
 COMPARISON = Path(__file__).parents[1] / "evaluation" / "baselines.json"
 """These models and plain methods on the same test parts, by `evaluation/baselines.py`."""
+DOMAIN = COMPARISON.with_name("domain") / "domain.json"
+"""These models on turns that people labelled elsewhere, by `evaluation/domain.py`."""
+_ELSEWHERE = ("meld", "emorynlp", "xed", "goemotions", "dailydialog")
 
 _TASKS = {"turn": "weak", "history": "dialogue"}
 _PARTS = {
@@ -36,21 +39,23 @@ _STATIC = (
 )
 
 
-def render(model: ShippedModel, comparison: dict[str, Any]) -> str:
+def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, Any]) -> str:
     """Return the card of a model.
 
     Args:
         model: one of SHIPPED.
         comparison: what COMPARISON holds.
+        domain: what DOMAIN holds.
 
     Raises:
-        ValueError: the comparison was made with other weights than those that ship.
+        ValueError: one of them was made with other weights than those that ship.
     """
     record, task = _read(model, "record.json"), _TASKS[model.sees]
     facts = {"linear": _linear_facts, "static": _static_facts}.get(model.kind, dict)(record)
     facts |= {"name": model.source, "task": task, "shipped_as": model.name}
     if task == "weak":
         facts["limitations"] = [_on_films(model, comparison["dialogue"]), *facts.get("limitations", [])]
+    facts["limitations"] = [_elsewhere(model, domain), *facts.get("limitations", [])]
     metrics = _read(model, "metrics.json") if model.kind == "classifier" else facts["metrics"]
     compared = _row(model, comparison[task])
     # What the record of a linear head lacks was measured later, on the same part with the same weights.
@@ -109,6 +114,19 @@ def _on_films(model: ShippedModel, part: dict[str, Any]) -> str:
     )
 
 
+def _elsewhere(model: ShippedModel, domain: dict[str, Any]) -> str:
+    """Return how a model does on turns that people labelled elsewhere, as a flaw."""
+    _check_weights(model, domain["models"][model.name]["source"], DOMAIN, "evaluation/domain.py")
+    told = []
+    for name in _ELSEWHERE:
+        part = domain["sets"][name]
+        figures = part["results"][model.name]
+        right, bounds = percent(figures["label_accuracy"]), interval(figures["intervals"]["label_accuracy"])
+        largest = f"`{part['largest_class']}` always: {percent(part['largest_class_accuracy'])}"
+        told.append(f"{name} ({part['told']}) {right} {bounds}, {largest}")
+    return f"**On turns that others labelled, of any mood,** its label is right on: {'; '.join(told)}."
+
+
 def _beside(model: ShippedModel, task: str, part: dict[str, Any]) -> str:
     """Return a table of this model and others on the same test part, the most accurate first."""
     rows = []
@@ -125,23 +143,26 @@ def _beside(model: ShippedModel, task: str, part: dict[str, Any]) -> str:
 def _row(model: ShippedModel, part: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a model on a test part; refuse those that were taken with other weights."""
     row: dict[str, Any] = next(row for row in part["results"] if row["method"] == model.name)
+    _check_weights(model, row["source"], COMPARISON, "evaluation/baselines.py")
+    return row
+
+
+def _check_weights(model: ShippedModel, measured: str, path: Path, script: str) -> None:
+    """Refuse figures that were taken with other weights than those that ship."""
     if model.kind == "classifier":
         source = identify(model.name)[:-8]
     else:
         source = (LinearHead if model.kind == "linear" else StaticLabeler).load(model.weights).source
-    if row["source"] != source:
-        raise ValueError(
-            f"{COMPARISON} has figures of {row['source']}, but {source} ships: run evaluation/baselines.py again"
-        )
-    return row
+    if measured != source:
+        raise ValueError(f"{path} has figures of {measured}, but {source} ships: run {script} again")
 
 
 def main() -> None:
     """Write all cards beside this file."""
-    comparison = json.loads(COMPARISON.read_text(encoding="utf-8"))
+    comparison, domain = (json.loads(path.read_text(encoding="utf-8")) for path in (COMPARISON, DOMAIN))
     for model in SHIPPED.values():
         path = Path(__file__).with_name(f"{model.name}.md")
-        write_text(path, render(model, comparison))
+        write_text(path, render(model, comparison, domain))
         sys.stdout.write(f"{path}\n")
 
 

@@ -25,22 +25,28 @@ def without(probabilities: Values, left_out: Ints) -> Array:
     return kept
 
 
-def group_probabilities(probabilities: Values, sets: Bools, shared: bool = False) -> Array:
-    """Return how much speaks for each class, float64 [n, classes].
+def group_probabilities(probabilities: Values, sets: Bools) -> Array:
+    """Return for each class the probability that the label lies in its set, float64 [n, classes].
 
     Args:
         probabilities: [n, labels].
-        sets: [classes, labels], which labels can stand for a class.
-        shared: what a label of several classes counts. False: in full for each, so that the result is the probability
-            that the label lies in the set, and rows may sum to more than 1. True: it is shared out among them, by the
-            share that it has of each set, so that rows sum to 1 at most; the way for sets within others, where in full
-            the smaller one could never be ahead.
+        sets: [classes, labels], which labels can stand for a class. One that stands for several counts in full for
+            each, so that rows may sum to more than 1.
     """
-    weights = sets.T.astype(np.float64)
-    if shared:
-        weights /= np.maximum(weights.sum(axis=0), 1)
-        weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return probabilities.astype(np.float64) @ weights
+    return probabilities.astype(np.float64) @ sets.T.astype(np.float64)
+
+
+def fitting_classes(probabilities: Values, sets: Bools, right: Bools) -> Ints:
+    """Return the class [n] of the most probable of the labels that stand for any: of its classes one that is right,
+    else the first.
+
+    The way for sets that lie within others: of these, the smaller one could never be ahead by `group_probabilities`,
+    and a label of both says nothing about which of them is meant.
+    """
+    best = np.where(sets.any(axis=0), probabilities, -1).argmax(axis=1)
+    classes = sets[:, best].T
+    fitting = classes & right
+    return np.asarray(np.where(fitting.any(axis=1), fitting.argmax(axis=1), classes.argmax(axis=1)))
 
 
 def nested(sets: Bools) -> bool:

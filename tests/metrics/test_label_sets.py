@@ -27,15 +27,14 @@ def test_a_label_of_two_classes_counts_for_both():
     np.testing.assert_allclose(label_sets.group_probabilities(shares, SETS), [[0.3, 0.5, 0.4]])
 
 
-def test_a_label_of_two_classes_is_shared_out_by_the_share_that_it_has_of_them():
-    sets = np.array([[1, 0, 0, 0], [1, 1, 1, 0]], bool)  # the first within the second; label 3 stands for none
+def test_a_label_of_two_classes_is_taken_for_the_right_one():
+    sets = np.array([[1, 1, 1, 0], [1, 0, 0, 0]], bool)  # the second within the first; label 3 stands for none
     assert label_sets.nested(sets)
     assert not label_sets.nested(SETS)
-    shares = np.array([[0.8, 0.1, 0.0, 0.1], [0.2, 0.4, 0.4, 0.0]])
-    np.testing.assert_allclose(label_sets.group_probabilities(shares, sets, shared=True), [[0.6, 0.3], [0.15, 0.85]])
-    apart = SETS & [[True], [True], [False]] & np.array([1, 0, 1, 0], bool)
-    expected = label_sets.group_probabilities(shares, apart)
-    np.testing.assert_allclose(label_sets.group_probabilities(shares, apart, shared=True), expected)
+    shares = np.array([[0.4, 0.1, 0.0, 0.5], [0.4, 0.3, 0.3, 0.0], [0.4, 0.6, 0.0, 0.0], [0.4, 0.0, 0.6, 0.0]])
+    right = np.array([[0, 1], [1, 0], [0, 1], [1, 1]], bool)
+    assert label_sets.fitting_classes(shares, sets, right).tolist() == [1, 0, 0, 0]
+    assert label_sets.fitting_classes(shares[:1], sets, np.zeros((1, 2), bool)).tolist() == [0]
 
 
 def test_hits_are_predictions_in_the_set():

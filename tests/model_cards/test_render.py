@@ -12,14 +12,14 @@ from edos_dataset.publishing.front_matter import split_card
 from model_cards import render
 
 FOLDER = Path(render.__file__).parent
-COMPARISON = json.loads(render.COMPARISON.read_text(encoding="utf-8"))
+COMPARISON, DOMAIN = (json.loads(path.read_text(encoding="utf-8")) for path in (render.COMPARISON, render.DOMAIN))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_card_is_as_rendered(name):
     assert SHIPPED[name].card == FOLDER / f"{name}.md"
     card = SHIPPED[name].card.read_text(encoding="utf-8")
-    assert card == render.render(SHIPPED[name], COMPARISON), "give `python -m model_cards.render`"
+    assert card == render.render(SHIPPED[name], COMPARISON, DOMAIN), "give `python -m model_cards.render`"
 
 
 def test_every_shipped_model_has_a_card_and_no_other_has_one():
@@ -42,6 +42,9 @@ def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
     assert f"as `{name}`" in body and f"--model {name} " in body
     assert ("On film dialogues it is right on" in body) == (SHIPPED[name].sees == "turn")
     assert record["command"] in body
+    right = DOMAIN["sets"]["meld"]["results"][name]["label_accuracy"]
+    flaws = body[: body.index("## Intended use")]
+    assert f"{100 * right:.1f} % [" in flaws[flaws.index("meld (") :]
 
 
 def test_figures_of_other_weights_are_refused():
@@ -50,11 +53,15 @@ def test_figures_of_other_weights_are_refused():
         if row["method"] == "linear-weak":
             row["source"] = "linear-weak@00000000"
     with pytest.raises(ValueError, match=r"figures of linear-weak@00000000, but linear-weak@\w{8} ships"):
-        render.render(SHIPPED["weak"], comparison)
+        render.render(SHIPPED["weak"], comparison, DOMAIN)
+    domain = deepcopy(DOMAIN)
+    domain["models"]["fast"]["source"] = "fast@00000000"
+    with pytest.raises(ValueError, match=r"figures of fast@00000000, but fast@\w{8} ships: run evaluation/domain.py"):
+        render.render(SHIPPED["fast"], COMPARISON, domain)
 
 
 def test_a_copy_of_an_earlier_model_says_so(monkeypatch):
-    assert "an earlier state of `weak`" in render.render(SHIPPED["fast"], COMPARISON)
+    assert "an earlier state of `weak`" in render.render(SHIPPED["fast"], COMPARISON, DOMAIN)
     record = json.loads((SHIPPED["fast"].weights / "record.json").read_text(encoding="utf-8"))
     monkeypatch.setattr(render, "identify", lambda name: record["teacher"]["identity"])
     assert "an earlier state" not in "\n".join(render._static_facts(record)["limitations"])
