@@ -5,9 +5,11 @@
         --limit 1000
 
 The dialogues come from the crowd labels' file, or from JSON lines as `edos label` reads them. All label the same turns,
-each with the same history, with the same model, on one thread; `edos label` reads and writes its files within its time,
-and the models are loaded before. The single turns are the distinct ones, where running a repeat only once gives no
-advantage. All take turns, so that a busy machine slows all; reported are medians. Writes benchmarks/label.json.
+each with the same history, on one thread; `edos label` reads and writes its files within its time, and the models are
+loaded before. The pipeline runs the same model, or with `--pipeline-model FOLDER` another one of equal size: it reads a
+dialogue anew for every turn, so that a model made to read each turn once would say little about it. The single turns
+are the distinct ones, where running a repeat only once gives no advantage. All take turns, so that a busy machine slows
+all; reported are medians. Writes benchmarks/label.json.
 
 With `--cores`, as a user meets them: the pipeline on all threads that torch takes, `edos label` with its default of one
 process a core, whose start counts.
@@ -37,9 +39,11 @@ from transformers import pipeline
 from benchmarks.machine import describe_machine
 from edos_dataset.commands.label import label
 from edos_dataset.crowd.answers import read_answers
+from edos_dataset.labeling.models.context_labeler import ContextLabeler
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
+from edos_dataset.labeling.models.saved_labeler import SavedLabeler
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.releases import dialogues as given
 from edos_dataset.runs.engines.base import available_cores
@@ -78,15 +82,21 @@ def race(runners: Mapping[str, Callable[[], object]], turns: int, repeats: int) 
 
 
 def race_dialogues(
-    dialogues: Sequence[list[str]], model: TransformerLabeler, name: str, device: str, repeats: int, workers: int
+    dialogues: Sequence[list[str]],
+    model: SavedLabeler,
+    name: str,
+    beside: SavedLabeler,
+    device: str,
+    repeats: int,
+    workers: int,
 ) -> dict[str, Any]:
-    """Compare `edos label` with the pipeline at its defaults and at batch 32, on the last turns of all beginnings of
-    the dialogues.
+    """Compare `edos label` with a pipeline of the model `beside`, at its defaults and at batch 32, on the last turns of
+    all beginnings of the dialogues.
     """
     reach = len(max(dialogues, key=len)) if model.context is None else model.context
     seen = [turns[max(0, end - 1 - reach) : end] for turns in dialogues for end in range(1, len(turns) + 1)]
     pipe: Callable[..., Any] = pipeline(
-        "text-classification", model=str(model.folder), trust_remote_code=True, device=device
+        "text-classification", model=str(beside.folder), trust_remote_code=True, device=device
     )
     stage = AnnotateDialogues(model=name, device=device)
     with tempfile.TemporaryDirectory() as folder:
@@ -120,6 +130,7 @@ def race_dialogues(
         result = race(runners, len(seen), repeats)
     speed = result["turns_per_second"]
     result["ratio"] = {name: round(speed["edos_label"] / speed[name], 2) for name in ("pipeline", "pipeline_batch_32")}
+    result["parameters"] = {who: count_parameters(each) for who, each in (("edos_label", model), ("pipeline", beside))}
     result["labels_equal"] = sum(map(str.__eq__, answers["ours"], answers["theirs"])) / len(seen)
     if device != "cpu":
         result["share_of_matmul_floor"] = round(
@@ -128,7 +139,7 @@ def race_dialogues(
     return result
 
 
-def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, repeats: int) -> dict[str, Any]:
+def race_single_turns(texts: list[str], model: SavedLabeler, device: str, repeats: int) -> dict[str, Any]:
     """Compare the weak labeler with `SentenceTransformer.encode` at its defaults."""
     encoder = SentenceTransformer(str(get_model_path()), device=device, trust_remote_code=False)
     encoder.encode(texts[:64], show_progress_bar=False)
@@ -142,13 +153,24 @@ def race_single_turns(texts: list[str], model: TransformerLabeler, device: str, 
     return {**result, "ratio": round(speed["weak_labeler"] / speed["sentence_transformers"], 2)}
 
 
-def matmul_floor(model: TransformerLabeler, dialogues: Sequence[list[str]]) -> float:
+def count_parameters(model: SavedLabeler) -> int:
+    """Return how many numbers a model learned."""
+    return sum(parameter.numel() for parameter in model._model.parameters())
+
+
+def matmul_floor(model: SavedLabeler, dialogues: Sequence[list[str]]) -> float:
     """Return the seconds that the products of the encoder's linear layers take for the tokens of all distinct
     sequences, without anything between them.
     """
-    tokens = sum(map(len, set(model._sequences(dialogues))))
+    texts = list(chain.from_iterable(dialogues))
+    if isinstance(model, ContextLabeler):
+        sequences = model.encoder.sequences(texts)
+    else:
+        assert isinstance(model, TransformerLabeler)
+        sequences = model._sequences(dialogues)
+    tokens = sum(map(len, set(sequences)))
     total = 0.0
-    for layer in model._model.modules():
+    for layer in model._model.base_model.modules():
         if isinstance(layer, torch.nn.Linear):
             inputs = torch.randn(FLOOR_TOKENS, layer.in_features, device=model.device, dtype=torch.bfloat16)
             weight = layer.weight.to(torch.bfloat16).T
@@ -169,6 +191,7 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--model", default="dialogue", help="a fine-tuned model of dialogues")
     parser.add_argument("--weak-model", default="weak", help="a fine-tuned model of single turns")
+    parser.add_argument("--pipeline-model", help="what the pipeline runs: the same model, or another of equal size")
     parser.add_argument("--limit", type=int, default=1000, help="number of dialogues, from the first")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--cores", action="store_true", help="all cores for everything, in place of one thread")
@@ -178,17 +201,19 @@ def main() -> None:
     dialogues = read_dialogues(arguments.source)[: arguments.limit]
     models = [
         AnnotateDialogues(model=name, device=arguments.device).labeler
-        for name in (arguments.model, arguments.weak_model)
+        for name in (arguments.model, arguments.weak_model, arguments.pipeline_model or arguments.model)
     ]
-    tuned = [model for model in models if isinstance(model, TransformerLabeler)]
+    tuned = [model for model in models if isinstance(model, SavedLabeler)]
     if not dialogues or len(tuned) < len(models):
         parser.error(
-            f"needs dialogues (found {len(dialogues)}) and two fine-tuned models (found "
+            f"needs dialogues (found {len(dialogues)}) and fine-tuned models (found "
             f"{', '.join(model.identity for model in models)})"
         )
     cores = available_cores() if arguments.cores else 1
     with limit_threads(cores):
-        of_dialogues = race_dialogues(dialogues, tuned[0], arguments.model, arguments.device, arguments.repeats, cores)
+        of_dialogues = race_dialogues(
+            dialogues, tuned[0], arguments.model, tuned[2], arguments.device, arguments.repeats, cores
+        )
         of_turns = race_single_turns(
             list(dict.fromkeys(chain.from_iterable(dialogues))), tuned[1], arguments.device, arguments.repeats
         )

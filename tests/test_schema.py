@@ -124,7 +124,7 @@ def test_unknown_config(config):
 
 
 def test_encoded_adds_one_column():
-    assert ENCODED.names == [*DIALOGUES.names, "embeddings"]
+    assert ENCODED.names == [*DIALOGUES.names, "embeddings", "embedded_by"]
 
 
 def makers_of_schemas(path):

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Floats, unnest
 from edos_dataset.labeling.models.encoder import Encoder, limit_threads
-from edos_dataset.labeling.stages import embeddings_of
+from edos_dataset.labeling.stages import embedded_by, embeddings_of
 from edos_dataset.runs.shards import ShardRecord, digest, read_record, replacing, write_record
 
 Halves = npt.NDArray[np.float16]
@@ -140,22 +140,16 @@ class VectorStore:
         make = lambda: unit(means_in_context(np.asarray(self.turns(texts), np.float32), offsets, history))  # noqa: E731
         return self._kept(f"turns after {history}", _shape(texts, offsets), make)
 
-    def of_table(self, table: pa.Table, embedded_by: str = "") -> Halves:
+    def of_table(self, table: pa.Table) -> Halves:
         """Return the vectors of the dialogues of a table with a column `turns`, as `dialogues` does.
 
         Args:
-            table: DIALOGUES, ENCODED or LABELLED, or a config of CONFIGS.
-            embedded_by: identity of the encoder that filled the column `embeddings`. If it is this store's encoder, the
-                embeddings are taken from there; else, or where the column is absent or has nulls, the turns are
-                encoded.
+            table: DIALOGUES, ENCODED or LABELLED, or a config of CONFIGS. Embeddings that this store's encoder made are
+                taken from there; where there are none the turns are encoded.
         """
         turns, offsets = unnest(table, "turns")
         texts = turns.field("text").to_pylist()
-        there = (
-            embedded_by == self.encoder.identity
-            and "embeddings" in table.column_names
-            and not table["embeddings"].null_count
-        )
+        there = embedded_by(table, self.encoder.identity)
         return self._dialogues(texts, offsets, lambda: embeddings_of(table) if there else self.turns(texts))
 
     def _dialogues(self, texts: Sequence[str], offsets: Offsets, embeddings: Callable[[], npt.NDArray[Any]]) -> Halves:

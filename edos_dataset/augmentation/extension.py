@@ -26,8 +26,8 @@ from edos_dataset.augmentation.rows import extended_rows
 from edos_dataset.augmentation.self_labeling import SelfLabel, SelfLabelingRules, choose, gains
 from edos_dataset.augmentation.spreading import SpreadLabel, agreement_of_seeds, spread
 from edos_dataset.augmentation.steps import PAPERS, PAPERS_COUNTS, SpreadStep, Step
+from edos_dataset.labeling.models.embedded import EmbeddedLabeler
 from edos_dataset.labeling.models.labelers import Labeler
-from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.metrics.classification import cross_entropy
 from edos_dataset.runs.fingerprints import code_hash, hash_json
@@ -179,10 +179,10 @@ class Extension:
         )
 
     def _predict(self, labeler: Labeler, texts: pa.StringArray, offsets: Ints) -> Floats:
-        """Return the probabilities of turns, one dialogue behind the other, float32 [turns, 41]; a linear head takes
-        the embeddings that are kept.
+        """Return the probabilities of turns, one dialogue behind the other, float32 [turns, 41]; a labeler that
+        stands on the store's encoder takes the embeddings that are kept.
         """
-        if isinstance(labeler, LinearLabeler) and labeler.encoder.identity == self.store.encoder.identity:
+        if isinstance(labeler, EmbeddedLabeler) and labeler.encoder.identity == self.store.encoder.identity:
             return labeler.on_embeddings(np.asarray(self.store.turns(texts.to_pylist()), np.float32), offsets)
         return labeler.predict_proba(dialogues_of(texts, offsets))
 

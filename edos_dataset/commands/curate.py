@@ -14,7 +14,7 @@ from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyT
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.commands.languages import language_remarks
-from edos_dataset.labeling.models.labelers import is_linear
+from edos_dataset.labeling.models.labelers import encoder_under
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
@@ -66,13 +66,14 @@ def subtitles_to_edos(weak_model: str = LabelTurns.model, model: str = AnnotateD
     history of each turn.
 
     Args:
-        weak_model: what labels single turns, a name that `load_labeler` knows. A linear head reads the embeddings of
-            the stage "encode"; others need none.
+        weak_model: what labels single turns, a name that `load_labeler` knows. Where it stands on an encoder the stage
+            "encode" embeds the turns by that, once for both labelers if they share it.
         model: what labels turns with their history.
     """
+    encoder = encoder_under(weak_model)
     return [
         *subtitles_to_dialogues(),
-        *([EncodeTurns()] if is_linear(weak_model) else []),
+        *([EncodeTurns(model=encoder)] if encoder else []),
         LabelTurns(model=weak_model),
         SelectDialogues(),
         Output("edos_initial"),

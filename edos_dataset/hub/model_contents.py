@@ -82,10 +82,10 @@ def read_shipped(folder: Path) -> Contents | None:
     model = None if folder.exists() else find_published(str(folder))
     if model is None:
         return None
-    if model.kind != "classifier":
+    if not model.of_transformers:
         raise FolderError(
             f"{model.name!r} is no model of transformers, which the Hub's users could load; "
-            f"{' and '.join(map(repr, shipped_names('classifier')))} are"
+            f"{' and '.join(map(repr, shipped_names('context', 'classifier')))} are"
         )
     contents = read_model(unpack(model.name))
     assert contents is not None, "what was unpacked is a model"

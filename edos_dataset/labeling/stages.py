@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, nest, unnest
+from edos_dataset.labeling.models.embedded import EmbeddedLabeler, TurnEmbedder
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
-from edos_dataset.labeling.models.labelers import Labeler, check_labeler, load_labeler
+from edos_dataset.labeling.models.labelers import Labeler, check_labeler, encoder_under, load_labeler
 from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
-from edos_dataset.schema.tables import ENCODED, LABELLED, LABELLED_TURN, TOP
+from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABELLED, LABELLED_TURN, TOP
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class EncodeTurns(Stage):
     On a CPU it runs in one thread, so that a run gives the same bytes whatever its number of workers.
 
     Args:
-        model: a SentenceTransformer: the packaged all-MiniLM-L6-v2, a Hub id or a folder.
+        model: a SentenceTransformer: the packaged all-MiniLM-L6-v2, a Hub id or a folder; or a labeler that stands on
+            an encoder, by the name that `load_labeler` knows, whose encoder is meant.
         device: "cpu", "cuda", "cuda:1", ...
         trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
@@ -33,11 +35,15 @@ class EncodeTurns(Stage):
 
     name: ClassVar[str] = "encode"
     unit: ClassVar[Unit] = "turns"
-    needs, gives, ends = ("dialogue_id", "turns"), ("embeddings",), ("turns.key",)
+    needs, gives, ends = ("dialogue_id", "turns"), ("embeddings", "embedded_by"), ("turns.key",)
 
     @property
-    def encoder(self) -> Encoder:
+    def encoder(self) -> TurnEmbedder:
         """The model."""
+        if self.model != DEFAULT_MODEL and encoder_under(self.model):
+            labeler = load_labeler(self.model, self.device, None, self.trust_remote_code)
+            assert isinstance(labeler, EmbeddedLabeler), "it stands on an encoder"
+            return labeler.encoder
         return Encoder(self.model, self.device, trust_remote_code=self.trust_remote_code)
 
     def check(self) -> None:
@@ -54,8 +60,9 @@ class EncodeTurns(Stage):
         with limit_threads(1):
             vectors = self.encoder.encode(turns.field("text").to_pylist()).astype("<f2")
         rows = [vectors[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
-        return table.select(ENCODED.names[:-1]).append_column(
-            ENCODED.field("embeddings"), pa.array(rows, pa.large_binary())
+        columns = {name: table[name] for name in DIALOGUES.names}
+        return pa.table(
+            {**columns, "embeddings": rows, "embedded_by": [self.encoder.identity] * len(rows)}, schema=ENCODED
         )
 
 
@@ -68,8 +75,8 @@ class LabelTurns(Stage):
     Section 3); its confidence is the mean probability of its turns' labels.
 
     Args:
-        model: a name that `load_labeler` knows. A linear head takes the embeddings of the stage "encode" where they are
-            there.
+        model: a name that `load_labeler` knows. One that stands on an encoder takes the embeddings of the stage
+            "encode", where that encoder made them.
         device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
             its number of workers.
         top: how many of the most probable labels stand beside each turn, 1 to 41.
@@ -118,7 +125,8 @@ class LabelTurns(Stage):
         """Add labels and scores."""
         offsets, probabilities, turns = self._label(table)
         columns = {field.name: table[field.name] for field in ENCODED if field.name in table.column_names}
-        columns.setdefault("embeddings", pa.nulls(table.num_rows, pa.large_binary()))
+        for name in ("embeddings", "embedded_by"):
+            columns.setdefault(name, pa.nulls(table.num_rows, ENCODED.field(name).type))
         columns["turns"] = turns
         columns["emotionality"] = _means(probabilities[:, : len(EMOTIONS)].sum(axis=1), offsets)
         columns["confidence"] = _means(probabilities.max(axis=1, initial=0), offsets)
@@ -130,10 +138,12 @@ class LabelTurns(Stage):
 
         turns, offsets = unnest(table, "turns")
         labeler = self.labeler
-        if isinstance(labeler, LinearLabeler) and _encoded(table):
-            probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
-        else:
-            with limit_blas(1) if isinstance(labeler, StaticLabeler) else limit_threads(1):
+        there = isinstance(labeler, EmbeddedLabeler) and embedded_by(table, labeler.encoder.identity)
+        without_torch = isinstance(labeler, StaticLabeler) or (there and isinstance(labeler, LinearLabeler))
+        with limit_blas(1) if without_torch else limit_threads(1):
+            if there and isinstance(labeler, EmbeddedLabeler):
+                probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
+            else:
                 probabilities = labeler.predict_proba(dialogues_of(turns.field("text"), offsets))
         return offsets, probabilities, _labelled(turns, offsets, probabilities, self.top, labeler.source)
 
@@ -165,8 +175,11 @@ class AnnotateDialogues(LabelTurns):
         return table.set_column(table.column_names.index("turns"), LABELLED.field("turns"), turns)
 
 
-def _encoded(table: pa.Table) -> bool:
-    return "embeddings" in table.column_names and not table["embeddings"].null_count
+def embedded_by(table: pa.Table, identity: str) -> bool:
+    """Tell whether a table has embeddings of all its turns, by the encoder of an identity."""
+    if not {"embeddings", "embedded_by"} <= set(table.column_names) or table["embeddings"].null_count:
+        return False
+    return set(table["embedded_by"].unique().to_pylist()) <= {identity}
 
 
 def dialogues_of(texts: pa.StringArray, offsets: np.ndarray) -> list[list[str]]:

@@ -134,15 +134,21 @@ LABELLED_TURN = pa.struct(
 )
 """A turn with its label."""
 
-ENCODED = pa.schema([*DIALOGUES, pa.field("embeddings", pa.large_binary())])
-"""Dialogues with the embeddings of their turns: little-endian float16, [turns, dim], row after row."""
+_EMBEDDED = {
+    "embeddings": pa.large_binary(),  # little-endian float16, [turns, dim]; null where no stage embedded the turns
+    "embedded_by": pa.string(),  # identity of the encoder; null likewise
+}
+"""Embeddings of a dialogue's turns; they are not published."""
+
+ENCODED = pa.schema([*DIALOGUES, *pa.schema(_EMBEDDED)])
+"""Dialogues with the embeddings of their turns."""
 
 LABELLED = pa.schema(
     {
         "dialogue_id": pa.string(),
         **_DOCUMENT,
         "turns": pa.list_(LABELLED_TURN),
-        "embeddings": pa.large_binary(),  # null where no stage embedded the turns
+        **_EMBEDDED,
         "emotionality": pa.float32(),  # mean over the turns of the summed probabilities of the 32 emotions, 0 to 1
         "confidence": pa.float32(),  # mean over the turns of the label's probability, 0 to 1
     }

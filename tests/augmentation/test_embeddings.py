@@ -142,7 +142,7 @@ def test_no_dialogues_have_no_vectors(tmp_path):
     assert VectorStore(tmp_path, CountingEncoder()).dialogues([]).shape == (0, 3)
 
 
-@pytest.mark.parametrize(("embedded_by", "asked"), [("counting@1", 0), ("counting@2", 4), ("", 4)])
+@pytest.mark.parametrize(("embedded_by", "asked"), [("counting@1", 0), ("counting@2", 4), (None, 4)])
 def test_embeddings_of_a_run_are_taken_where_they_are_of_this_encoder(tmp_path, embedded_by, asked):
     encoder = CountingEncoder()
     shards = [encoder.encode(turns).astype("<f2").tobytes() for turns in DIALOGUES]
@@ -151,17 +151,18 @@ def test_embeddings_of_a_run_are_taken_where_they_are_of_this_encoder(tmp_path, 
             "dialogue_id": str(row),
             "turns": [{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in turns],
             "embeddings": shard,
+            "embedded_by": embedded_by,
         }
         for row, (turns, shard) in enumerate(zip(DIALOGUES, shards, strict=True))
     ]
     table = pa.Table.from_pylist(rows, schema=ENCODED)
     fresh = CountingEncoder()
-    vectors = VectorStore(tmp_path, fresh).of_table(table, embedded_by)
+    vectors = VectorStore(tmp_path, fresh).of_table(table)
     assert fresh.asked == asked
     np.testing.assert_array_equal(vectors, VectorStore(tmp_path / "plain", CountingEncoder()).dialogues(DIALOGUES))
     nulls = table.set_column(
         table.column_names.index("embeddings"), ENCODED.field("embeddings"), pa.nulls(2, pa.large_binary())
     )
     fresh = CountingEncoder()
-    VectorStore(tmp_path / "nulls", fresh).of_table(nulls, "counting@1")
+    VectorStore(tmp_path / "nulls", fresh).of_table(nulls)
     assert fresh.asked == 4

@@ -5,6 +5,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
 from edos_dataset.labels import LABELS
 
 WORDS = [
@@ -93,6 +94,26 @@ def save_dialogue_classifier(folder, seed=0, **settings) -> DialogueClassifier:
     )
     model = DialogueClassifier(config).eval()
     spread(model)
+    model.save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    return model
+
+
+def small_context_classifier(kind="bert", **settings) -> ContextClassifier:
+    """A ContextClassifier around a small encoder of a kind of transformers, in which turns and their order count."""
+    config = ContextClassifierConfig(
+        encoder={"model_type": kind, "pad_token_id": 0, **ENCODER},
+        **{"context_heads": 4, "window": 3, "turn_tokens": 12, "separator_id": 3, "start_id": 2, **settings},
+        **NAMES,
+    )
+    model = ContextClassifier(config).eval()
+    spread(model)
+    return model
+
+
+def save_context_classifier(folder, kind="bert", **settings) -> ContextClassifier:
+    """Save such a model and its tokenizer; return the model."""
+    model = small_context_classifier(kind, **settings)
     model.save_pretrained(folder)
     small_tokenizer().save_pretrained(folder)
     return model

@@ -13,91 +13,20 @@ threads; in another company a probability may differ by about 1e-7 (on a GPU, wh
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.batches import pad, token_batches
-from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities, dialogues_given
-from edos_dataset.labeling.models.encoder import CPU_TOKENS, GPU_TOKENS, pack_linears
-from edos_dataset.labeling.models.saved_model import (
-    check_files,
-    check_tokenizer,
-    check_weights,
-    label_columns,
-    loading,
-    model_digest,
-    read_config,
-    read_record,
-)
+from edos_dataset.labeling.models.dialogues import dialogues_given
+from edos_dataset.labeling.models.saved_labeler import SavedLabeler
 from edos_dataset.labels import LABELS
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-
-class TransformerLabeler:
+class TransformerLabeler(SavedLabeler):
     """Labels turns with a `DialogueClassifier`, or with any sequence classifier of transformers that has our 41 labels.
 
     A model of another kind is given a single turn, unless its configuration has `context` (earlier turns, null for any
-    number); then turns are put together as for ours, newest first. No code that comes with a model is run, unless
-    `trust_remote_code` says so; one of ours never needs it.
-
-    Args:
-        folder: what `save_pretrained` of model and tokenizer wrote.
-        device: torch device, such as `cpu`, `cuda` or `cuda:1`.
-        batch_tokens: most tokens in a batch, padding included; by default 1,024 on a CPU and 32,768 elsewhere. A longer
-            sequence is a batch of its own.
-        identity: name and digest by which the model is known; by default the folder's name and a digest of what decides
-            a label.
-        trust_remote_code: run the code that came with the model where its configuration names some.
-
-    Attributes:
-        context: earlier turns that a turn is seen with; 0 for single turns, None for as many as the model's length
-            holds.
-        record: how the model was made, and its metrics, as `training/train_classifier.py` leaves them in the folder;
-            empty for other models.
-
-    Raises:
-        ValueError: the folder holds no model, or its labels are not the 41; when it labels or is checked, that it is
-            damaged, or has another model's tokenizer.
+    number); then turns are put together as for ours, newest first. Arguments are those of `SavedLabeler`.
     """
-
-    def __init__(
-        self,
-        folder: str | Path,
-        device: str = "cpu",
-        batch_tokens: int | None = None,
-        identity: str | None = None,
-        trust_remote_code: bool = False,
-    ) -> None:
-        """Read the configuration; the model is loaded at the first use."""
-        from edos_dataset.labeling.models.classifier import DialogueClassifierConfig
-
-        self.folder, self.device = Path(folder), device
-        self.batch_tokens = batch_tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
-        self._identity = identity
-        self._trusted = trust_remote_code
-        self._config: Any = read_config(self.folder, trust_remote_code)
-        self._columns = label_columns(self._config.id2label, self.folder)
-        self._ours = isinstance(self._config, DialogueClassifierConfig)
-        self.context: int | None = getattr(self._config, "context", 0)
-        if self.context is not None and (not isinstance(self.context, int) or self.context < 0):
-            raise ValueError(f"{self.folder / 'config.json'}: context is {self.context!r}, but is a number of turns")
-        self.record: dict[str, Any] = read_record(self.folder)
-
-    @cached_property
-    def identity(self) -> str:
-        """Name and digest of everything that decides a label: `my-model@` and 16 hex digits."""
-        digest = model_digest(self.folder, code=self._trusted and not self._ours)
-        return self._identity or f"{self.folder.resolve().name}@{digest}"
-
-    @property
-    def source(self) -> str:
-        """What stands in `label_source`: the name and a short digest."""
-        return self.identity[:-8]
 
     def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
         """Return calibrated probabilities of every turn, seen with its own history.
@@ -113,25 +42,8 @@ class TransformerLabeler:
             ValueError: these are no dialogues, or the model is damaged.
         """
         dialogues = dialogues_given(dialogues)
-        rows: dict[tuple[int, ...], int] = {}
-        picked = [rows.setdefault(sequence, len(rows)) for sequence in self._sequences(dialogues)]
-        out = np.empty((len(rows), len(LABELS)), dtype=np.float32)
-        if rows:
-            self._predict_unique(list(rows), out)
-        return out[picked]
-
-    def check(self) -> None:
-        """Load the model and label a dialogue, on the processor whatever the device, so that a run can tell at once
-        whether it will do.
-
-        Raises:
-            ModelError: the model is damaged, or has another model's tokenizer.
-        """
-        labeler = self
-        if self.device != "cpu":
-            labeler = TransformerLabeler(self.folder, "cpu", self.batch_tokens, self._identity, self._trusted)
-        with loading(self.folder, "model that labels"):
-            check_probabilities(labeler.predict_proba(TRIAL), TRIAL)
+        logits = lambda **inputs: self._model(**inputs).logits.float().softmax(-1)  # noqa: E731
+        return self._run(logits, self._sequences(dialogues), len(LABELS))[:, self._columns]
 
     def _sequences(self, dialogues: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
         """Return the token ids that the model sees for every turn."""
@@ -178,70 +90,4 @@ class TransformerLabeler:
 
     def _tokenise(self, texts: list[str]) -> dict[str, list[int]]:
         """Return the token ids of distinct texts, with special tokens only where a text is a whole sequence."""
-        if not texts:
-            return {}
-        plain = not self._assembles
-        tokens = self._tokenizer(
-            texts,
-            add_special_tokens=plain,
-            truncation=True,
-            max_length=self._max_length,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-        )
-        return dict(zip(texts, tokens["input_ids"], strict=True))
-
-    @cached_property
-    def _tokenizer(self) -> "PreTrainedTokenizerBase":
-        from transformers import AutoTokenizer
-
-        with loading(self.folder, "tokenizer"):
-            return AutoTokenizer.from_pretrained(
-                self.folder, split_special_tokens=True, trust_remote_code=self._trusted
-            )  # "[SEP]" in a turn is text, and does not end it
-
-    @cached_property
-    def _model(self) -> "PreTrainedModel":
-        from transformers import AutoModelForSequenceClassification
-
-        from edos_dataset.labeling.models.classifier import DialogueClassifier
-
-        check_weights(self.folder)
-        check_files(self.folder, self.record)
-        with loading(self.folder, "model"):
-            kind: Any = DialogueClassifier if self._ours else AutoModelForSequenceClassification
-            loaded, told = kind.from_pretrained(
-                self.folder, trust_remote_code=self._trusted, use_safetensors=True, output_loading_info=True
-            )
-            if lacking := sorted(told["missing_keys"]):
-                raise ValueError(f"its weights lack {lacking[0]} and {len(lacking) - 1} others")
-            for name, values in loaded.named_parameters():
-                if not values.isfinite().all():
-                    raise ValueError(f"its weights {name} hold values that are not numbers")
-            model: PreTrainedModel = loaded.float().to(self.device).eval()
-            rows = int(loaded.get_input_embeddings().weight.shape[0])
-        if not self._trusted or self._ours:  # a tokenizer that is code may be anything
-            check_tokenizer(self.folder, self._tokenizer, self._config, rows)
-        if model.device.type == "cpu":
-            pack_linears(model)
-        return model
-
-    def _predict_unique(self, sequences: list[tuple[int, ...]], out: Floats) -> None:
-        """Fill in the probabilities of distinct sequences."""
-        import torch
-
-        model: Any = self._model
-        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=model.device.type == "cuda"):
-            waiting = []
-            for batch in token_batches(lengths.tolist(), self.batch_tokens):
-                ids, mask = pad([sequences[row] for row in batch], lengths[batch], self._tokenizer.pad_token_id or 0)
-                input_ids, attention_mask = (
-                    torch.from_numpy(values).to(self.device, non_blocking=True) for values in (ids, mask)
-                )
-                logits = model(input_ids=input_ids, attention_mask=attention_mask).logits
-                waiting.append(
-                    (batch, logits.float().softmax(-1))
-                )  # a GPU works on while the next batches are put together
-            for batch, probabilities in waiting:
-                out[batch] = probabilities.cpu().numpy()[:, self._columns]
+        return dict(zip(texts, self._read(texts, self._max_length, special=not self._assembles), strict=True))

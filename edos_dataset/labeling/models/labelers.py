@@ -1,5 +1,5 @@
-"""Everything that can label turns, behind one small interface: linear heads, fine-tuned encoders, the static tier for
-millions of turns, and what other distributions bring.
+"""Everything that can label turns, behind one small interface: one encoder with its heads, linear heads, fine-tuned
+encoders, the static tier for millions of turns, and what other distributions bring.
 
 A distribution brings a labeler by an entry point of the group `edos_dataset.labelers`, in its pyproject.toml:
 
@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.context_labeler import ContextLabeler, sees_vectors
 from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities, dialogues_given
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.encoder_checks import check_device
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.linear import LinearLabeler
+from edos_dataset.labeling.models.saved_labeler import SavedLabeler
 from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.runs.entry_points import entry_point_names, load_entry_point
@@ -68,9 +71,19 @@ class Labeler(Protocol):
         ...
 
 
-def is_linear(name: str) -> bool:
-    """Tell whether a name stands for a linear head, which looks at the embeddings of the stage "encode"."""
-    return SHIPPED[name].kind == "linear" if name in SHIPPED else (Path(name) / "head.safetensors").is_file()
+def encoder_under(name: str) -> str | None:
+    """Return what the stage "encode" must embed by, so that the labeler of a name finds the embeddings that it stands
+    on: the encoder of the linear heads, or the name itself, of a `ContextClassifier`. None where a labeler takes none,
+    or is not on this machine.
+    """
+    folder = Path(name)
+    if name in SHIPPED:
+        return {"linear": DEFAULT_MODEL, "context": name}.get(SHIPPED[name].kind)
+    if name in entry_point_names(ENTRY_POINTS):
+        return None
+    if (folder / "head.safetensors").is_file():
+        return DEFAULT_MODEL
+    return name if (folder / "config.json").is_file() and sees_vectors(folder) else None
 
 
 class BroughtLabeler:
@@ -108,7 +121,7 @@ def check_labeler(labeler: Labeler) -> None:
     Raises:
         ValueError: it will not.
     """
-    if isinstance(labeler, TransformerLabeler | LinearLabeler):
+    if isinstance(labeler, SavedLabeler | LinearLabeler):
         labeler.check()
     elif isinstance(labeler, BroughtLabeler):
         labeler.predict_proba(TRIAL)
@@ -135,24 +148,38 @@ def load_labeler(
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
     check_device(device)
-    if name in SHIPPED and SHIPPED[name].kind == "classifier":
-        from edos_dataset.labeling.models.packed import identify, unpack
+    if name in SHIPPED and SHIPPED[name].of_transformers:
+        from edos_dataset.labeling.models.packed import identify, identify_encoder, unpack
 
         # The folder's own digest would depend on the version of transformers that wrote it.
-        return TransformerLabeler(unpack(name), device, batch_tokens, identify(name))
+        return _saved(unpack(name), device, batch_tokens, identify(name), False, identify_encoder(name))
     if name not in SHIPPED and (labeler := _brought(name, device, batch_tokens)):
         return labeler
     folder = SHIPPED[name].weights if name in SHIPPED else Path(name)
-    if is_linear(name):
+    if (folder / "head.safetensors").is_file():
         return LinearLabeler(LinearHead.load(folder), device, batch_tokens)
     if (folder / "static.safetensors").is_file():
         from edos_dataset.labeling.models.static import StaticLabeler
 
         return StaticLabeler.load(folder)
     if folder.is_dir():
-        return TransformerLabeler(folder, device, batch_tokens, None, trust_remote_code)
+        return _saved(folder, device, batch_tokens, None, trust_remote_code)
     folder = _fetched(name, trust_remote_code)
     identity = f"{Path(name).name}@{model_digest(folder, code=trust_remote_code)}"
+    return _saved(folder, device, batch_tokens, identity, trust_remote_code)
+
+
+def _saved(
+    folder: Path,
+    device: str,
+    batch_tokens: int | None,
+    identity: str | None,
+    trust_remote_code: bool,
+    encoder_identity: str | None = None,
+) -> SavedLabeler:
+    """Return the labeler that goes with the kind of model in a folder."""
+    if sees_vectors(folder):
+        return ContextLabeler(folder, device, batch_tokens, identity, trust_remote_code, encoder_identity)
     return TransformerLabeler(folder, device, batch_tokens, identity, trust_remote_code)
 
 

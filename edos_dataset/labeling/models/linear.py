@@ -1,21 +1,19 @@
 """A linear head with its encoder, as a labeler."""
 
-from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.dialogues import dialogues_given
+from edos_dataset.labeling.models.embedded import EmbeddedLabeler
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, model_folder
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.segmentation.turns.packed import read_json
 
 
-class LinearLabeler:
+class LinearLabeler(EmbeddedLabeler):
     """A linear head on the embeddings of the default encoder.
 
     Args:
@@ -48,13 +46,6 @@ class LinearLabeler:
         """All earlier turns for a head with a decay, and none for one without."""
         return 0 if self.head.decay is None else None
 
-    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
-        """Return the probabilities of every turn; see `Labeler`."""
-        dialogues = dialogues_given(dialogues)
-        # Runs keep embeddings in half precision, and the heads were fitted to such.
-        embeddings = self.encoder.encode(list(chain.from_iterable(dialogues))).astype(np.float16).astype(np.float32)
-        return self.on_embeddings(embeddings, np.cumsum([0, *map(len, dialogues)]))
-
     def check(self) -> None:
         """Check that the head goes with the encoder, and that the encoder is whole.
 
@@ -71,7 +62,5 @@ class LinearLabeler:
             )
 
     def on_embeddings(self, embeddings: Floats, offsets: npt.NDArray[np.integer]) -> Floats:
-        """Return the probabilities of turns whose embeddings are there, float32 [turns, 41]; arguments as for
-        `LinearHead.features`.
-        """
+        """Return the probabilities of turns whose embeddings are there, see `EmbeddedLabeler`."""
         return self.head.predict_proba(self.head.features(embeddings, offsets))

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from safetensors.numpy import load_file, save
 
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.labeling.models.saved_model import our_model
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
 from edos_dataset.segmentation.turns.packed import read_json
 
@@ -34,7 +36,8 @@ def pack(model: Path, folder: Path) -> None:
     """Write a trained classifier's folder in the packed form.
 
     Args:
-        model: folder of a `DialogueClassifier` around all-MiniLM-L6-v2, as `training/train_classifier.py` writes it.
+        model: folder of a `DialogueClassifier` or `ContextClassifier` around all-MiniLM-L6-v2, as its training writes
+            it.
         folder: gets packed.safetensors, the configuration, and the records that lie in the model's folder.
     """
     base, packed = _backbone(), {}
@@ -64,12 +67,20 @@ def identify(name: str) -> str:
     `dialogue-minilm@` and 16 hex digits.
     """
     model = _shipped(name)
-    return f"{model.source}@{_digest(model.weights)[:16]}"
+    return f"{model.source}@{_digest(model.weights, json.dumps(_settings(model), sort_keys=True))[:16]}"
+
+
+def identify_encoder(name: str) -> str:
+    """Return a name and digest of what decides the vectors of a shipped `ContextClassifier`: the same for all names
+    that share its folder.
+    """
+    weights = _shipped(name).weights
+    return f"{weights.name}@{_digest(weights, '')[:16]}"
 
 
 def unpack(name: str, out: Path | None = None) -> Path:
     """Return the folder of a shipped classifier as transformers loads it, with its card; written at the first call and
-    kept.
+    kept. Of a model with two heads its configuration names the one that the name stands for.
 
     Args:
         name: `weak` or `dialogue`, or the names that they are published under, `weak-minilm` and `dialogue-minilm`.
@@ -88,10 +99,11 @@ def unpack(name: str, out: Path | None = None) -> Path:
         return out
     from huggingface_hub.constants import HF_HOME
 
-    from edos_dataset.labeling.models import classifier, dialogue_pipeline
+    from edos_dataset.labeling.models import classifier, context, context_layer, dialogue_pipeline
 
     # The code lies beside the weights, so a folder of another version of this package is another one.
-    travels = (Path(str(module.__file__)) for module in (classifier, dialogue_pipeline))
+    code_of = (classifier, context, context_layer, dialogue_pipeline)
+    travels = (Path(str(module.__file__)) for module in code_of)
     code = hashlib.sha256(b"".join(path.read_bytes() for path in travels))
     folder = Path(HF_HOME) / "edos" / f"{identify(name).replace('@', '-')}-{code.hexdigest()[:8]}"
     if not folder.is_dir():
@@ -107,16 +119,13 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
     import torch
     from transformers import AutoTokenizer
 
-    from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
-
     source = shipped.weights
     with tempfile.TemporaryDirectory(dir=folder.parent) as parent:
         work = Path(parent) / "model"
-        model = DialogueClassifier(DialogueClassifierConfig.from_pretrained(source))
-        model.load_state_dict(
-            {key: torch.from_numpy(np.array(value)) for key, value in restore(load_file(source / _FILE)).items()},
-            strict=True,
-        )
+        kind = our_model(source)
+        model = kind(kind.config_class.from_dict(_settings(shipped)))
+        weights = restore(load_file(source / _FILE), model.state_dict().keys())
+        model.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in weights.items()}, strict=True)
         model.save_pretrained(work)
         AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL), trust_remote_code=False).save_pretrained(work)
         for name, path in {"README.md": shipped.card, **{name: source / name for name in _RECORDS}}.items():
@@ -131,9 +140,11 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
                 raise
 
 
-def restore(packed: Tensors) -> Tensors:
-    """Return all weights, float32, of the packed ones and the backbone's."""
-    weights: Tensors = dict(_backbone())
+def restore(packed: Tensors, names: Collection[str]) -> Tensors:
+    """Return all weights, float32, of the packed ones, and of the backbone's those that have one of some names: a model
+    need not use all of it.
+    """
+    weights: Tensors = {name: value for name, value in _backbone().items() if name in names}
     for name, value in packed.items():
         if value.dtype == np.int8:
             weights[name] = weights[name] + value.astype(np.float32) * packed[f"{name}:factor"]
@@ -154,18 +165,23 @@ def _backbone() -> Tensors:
 def _shipped(name: str) -> ShippedModel:
     model = find_published(name)
     if model is None or not (model.weights / _FILE).is_file():
-        names = ", ".join(map(repr, shipped_names("classifier")))
+        names = ", ".join(map(repr, shipped_names("context", "classifier")))
         raise ValueError(f"no classifier {name!r} comes with the package; there are {names}")
     return model
 
 
-@cache
-def _digest(folder: Path) -> str:
-    digest = hashlib.sha256((folder / _FILE).read_bytes())
+def _settings(model: ShippedModel) -> dict[str, Any]:
+    """Return the configuration of a shipped model, that of its own head."""
+    return _config(model.weights) | {"context": 0 if model.sees == "turn" else None}
+
+
+def _config(folder: Path) -> dict[str, Any]:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    digest.update(
-        json.dumps(
-            {key: value for key, value in config.items() if key != "transformers_version"}, sort_keys=True
-        ).encode()
-    )
+    return {key: value for key, value in config.items() if key != "transformers_version"}
+
+
+@cache
+def _digest(folder: Path, settings: str) -> str:
+    digest = hashlib.sha256((folder / _FILE).read_bytes())
+    digest.update((settings or json.dumps(_config(folder), sort_keys=True)).encode())
     return digest.hexdigest()

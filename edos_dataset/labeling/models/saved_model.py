@@ -27,7 +27,7 @@ _DECIDE = (
 """Files that decide a label, beside the weights."""
 
 _RECORD, _FILES = "record.json", "files"
-_LAYERS, _MOST_LAYERS = ("num_hidden_layers", "n_layer", "n_layers"), 1_000
+_LAYERS, _MOST_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "context_layers"), 1_000
 _SPARE_ROWS, _SPARE_SHARE = 128, 0.02  # of an embedding whose size was rounded up
 
 
@@ -98,7 +98,8 @@ def check_tokenizer(folder: Path, tokenizer: Any, config: Any, rows: int) -> Non
     encoder = getattr(config, "encoder", None) or {}
     wanted = {name: getattr(config, f"{name}_token_id", None) for name in ("pad", "cls", "sep")}
     wanted["pad"] = encoder.get("pad_token_id", wanted["pad"]) if encoder else wanted["pad"]
-    wanted["sep"] = getattr(config, "separator_id", wanted["sep"])
+    ours = {"pad": "padding_id", "cls": "start_id", "sep": "separator_id"}
+    wanted |= {name: getattr(config, ours[name], number) for name, number in wanted.items()}
     for name, number in wanted.items():
         has = getattr(tokenizer, f"{name}_token_id", None)
         if number is not None and has is not None and has != number:
@@ -175,6 +176,16 @@ def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
     return [columns[label] for label in range(len(LABELS))]
 
 
+def our_model(folder: Path) -> Any:  # noqa: ANN401 - a class of transformers, which need not be loaded for less
+    """Return the class of this package that the model in a folder is of; None for one of another kind."""
+    from edos_dataset.labeling.models.classifier import DialogueClassifier
+    from edos_dataset.labeling.models.context import ContextClassifier
+
+    kind = read_json(folder / "config.json").get("model_type")
+    ours = (DialogueClassifier, ContextClassifier)
+    return next((model for model in ours if model.config_class.model_type == kind), None)
+
+
 def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: ANN401 - every model has its own
     """Return the configuration in a model's folder; one of ours is of our class.
 
@@ -183,15 +194,13 @@ def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: 
     """
     from transformers import AutoConfig
 
-    from edos_dataset.labeling.models.classifier import DialogueClassifierConfig
-
     if not (folder / "config.json").is_file():
         raise ValueError(f"{folder} holds no model that transformers can read: it has no config.json")
-    ours = read_json(folder / "config.json").get("model_type") == DialogueClassifierConfig.model_type
+    ours = our_model(folder)
     with loading(folder, "model"):
         # Once a pipeline has run the code that came with a model, its class stands for the type, in place of ours.
         config: Any = (
-            DialogueClassifierConfig.from_pretrained(folder)
+            ours.config_class.from_dict(read_json(folder / "config.json"))
             if ours
             else AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
         )

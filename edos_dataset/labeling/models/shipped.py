@@ -8,7 +8,7 @@ WEIGHTS = Path(__file__).with_name("weights")
 _CARDS = (Path(__file__).parents[2] / "model_cards", Path(__file__).parents[3] / "model_cards")
 """Where the cards lie in an installed package, and in a clone."""
 
-Kind = Literal["classifier", "static", "linear"]
+Kind = Literal["context", "classifier", "static", "linear"]
 
 
 @dataclass(frozen=True)
@@ -18,20 +18,28 @@ class ShippedModel:
     Attributes:
         name: by which it is loaded, everywhere.
         source: what stands before the @ in `label_source`, and the name that it is published under.
-        kind: classifier (a fine-tuned encoder, `packed.py`), static (a table of n-grams, `static.py`), or linear (a
-            head on embeddings, `heads.py`).
-        sees: what it labels a turn from: the turn alone, or its history too.
+        kind: context (one encoder with two heads, `context.py`), classifier (a fine-tuned encoder, `classifier.py`),
+            both as `packed.py` keeps them, static (a table of n-grams, `static.py`), or linear (a head on embeddings,
+            `heads.py`).
+        sees: what it labels a turn from: the turn alone, or its history too. Of two heads it says which.
+        folder: of its weights, where these are another model's too; by default its name.
     """
 
     name: str
     source: str
     kind: Kind
     sees: Literal["turn", "history"]
+    folder: str = ""
 
     @property
     def weights(self) -> Path:
         """The folder of its weights, with `record.json`: how they were made and what was measured."""
-        return WEIGHTS / self.name
+        return WEIGHTS / (self.folder or self.name)
+
+    @property
+    def of_transformers(self) -> bool:
+        """Whether transformers can load it, once it is unpacked."""
+        return self.kind in ("context", "classifier")
 
     @property
     def card(self) -> Path:
@@ -55,9 +63,9 @@ SHIPPED_LANGUAGES = ("en",)
 """Codes of the languages that these models know."""
 
 
-def shipped_names(kind: Kind) -> list[str]:
-    """Return the names of the models of a kind."""
-    return [name for name, model in SHIPPED.items() if model.kind == kind]
+def shipped_names(*kinds: Kind) -> list[str]:
+    """Return the names of the models of some kinds."""
+    return [name for name, model in SHIPPED.items() if model.kind in kinds]
 
 
 def find_published(name: str) -> ShippedModel | None:

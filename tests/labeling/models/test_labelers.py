@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from edos_dataset.labeling.models.labelers import ENTRY_POINTS, is_linear, load_labeler
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.labeling.models.labelers import ENTRY_POINTS, encoder_under, load_labeler
 from edos_dataset.labeling.models.shipped import SHIPPED, find_published
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.labels import LABELS
@@ -71,7 +72,7 @@ def test_a_shipped_model_is_what_the_registry_says(name):
     assert labeler.source.partition("@")[0] == model.source
     assert labeler.identity.startswith(f"{model.source}@")
     assert labeler.context == (0 if model.sees == "turn" else None)
-    assert is_linear(name) == (model.kind == "linear")
+    assert encoder_under(name) == {"linear": DEFAULT_MODEL, "context": name}.get(model.kind)
     assert json.loads((model.weights / "record.json").read_text())["data"]
 
 
@@ -86,7 +87,7 @@ def test_a_folder_does_not_take_the_name_of_a_shipped_model(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "weak").mkdir()
     (tmp_path / "weak" / "head.safetensors").write_bytes(b"")
-    assert not is_linear("weak")
+    assert encoder_under("weak") != DEFAULT_MODEL
 
 
 def test_a_distribution_brings_a_labeler(distribution, tmp_path):

