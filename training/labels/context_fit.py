@@ -99,7 +99,7 @@ def _step(
     torch.nn.utils.clip_grad_norm_([p for group in optimizer.param_groups for p in group["params"]], 1.0)
     optimizer.step()
     optimizer.zero_grad()
-    return float(loss)
+    return loss.item()
 
 
 def logits_of(model: ContextClassifier, vectors: Vectors, accelerator: Accelerator) -> Floats:

@@ -9,13 +9,15 @@ from edos_dataset.arrays import Bools
 from edos_dataset.crowd.splits import plain_text
 
 _ROWS = 4096
+_RUN = 6
 
 
 def near_copies(texts: Sequence[str], held: Iterable[str], short: int = 3, share: float = 0.8) -> Bools:
-    """Return which texts are near-copies of a held-out one: of the words of both at least `share` are in both.
+    """Return which texts are near-copies of a held-out one: of the words of both at least `share` are in both, or six
+    words in a row are (a turn may be a part of one that was cut elsewhere).
 
-    Equal texts are always found; others by a word that is in at most a hundredth of the texts. Memory: the pairs of
-    4,096 texts that have such a word in common.
+    Equal texts are always found; others by a word that is in at most a hundredth of the texts, or by the six. Memory:
+    the pairs of 4,096 texts that have such a word in common.
 
     Args:
         texts: [n].
@@ -33,6 +35,8 @@ def near_copies(texts: Sequence[str], held: Iterable[str], short: int = 3, share
     rare = np.flatnonzero(frequent <= max(50, (len(own) + len(kept)) // 100))
     sizes, others = np.diff(mine.indptr), np.diff(theirs.indptr)
     found = np.isin(np.array(own), np.array(kept)) if kept else np.zeros(len(own), bool)
+    runs = {run for text in kept for run in _runs(text)}
+    found |= np.fromiter((not runs.isdisjoint(_runs(text)) for text in own), bool, len(own))
     index = theirs[:, rare].T.tocsr()
     for start in range(0, len(own) if kept else 0, _ROWS):
         block = mine[start : start + _ROWS]
@@ -42,6 +46,12 @@ def near_copies(texts: Sequence[str], held: Iterable[str], short: int = 3, share
         near = common >= share * (sizes[start + rows] + others[columns] - common)
         found[start + rows[near]] = True
     return found
+
+
+def _runs(text: str) -> set[str]:
+    """Return all runs of six words in a text; the whole of a shorter one of at least five."""
+    words = text.split()
+    return {" ".join(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1))} if len(words) > 4 else set()
 
 
 def _words(texts: Sequence[str], known: dict[str, int]) -> csr_array:

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
 
 from edos_dataset.arrays import Floats
 from edos_dataset.crowd.splits import plain_text
@@ -130,6 +133,8 @@ def _read_films(folder: Path, corpus: Corpus) -> None:
     corpus.train[FILMS], corpus.held[FILMS] = [], []
     for each in read:
         ids = [[parse_label(name) for name in names] for names in each.labels]
+        if not each.dialogue_id.startswith("films/"):  # the last turn of the authors' dialogues is theirs to label
+            ids[-1] = []
         taught = Taught(each.turns, tuple(target_of_reader(labels) for labels in ids))
         (corpus.held if held_out_reading(each.dialogue_id) else corpus.train)[FILMS].append(taught)
 
@@ -176,13 +181,16 @@ def _key(name: str, dialogue: LabelledDialogue) -> str:
 
 
 def _without_copies(name: str, held: Sequence[str], short: int, corpus: Corpus) -> list[Taught]:
-    """Return the dialogues of a source, without targets of turns that are near-copies of held-out ones."""
+    """Return the dialogues of a source, cut where a turn is a near-copy of a held-out one, which is left out."""
     dialogues = corpus.train[name]
-    texts = [text for each in dialogues for text in taught_texts(each)]
-    copies = iter(near_copies(texts, held, short).tolist())
-    kept = [
-        Taught(each.turns, tuple(None if target is None or next(copies) else target for target in each.targets))
-        for each in dialogues
-    ]
-    corpus.left_out[name] = len(texts) - sum(len(taught_texts(each)) for each in kept)
+    copies = near_copies([text for each in dialogues for text in each.turns], held, short)
+    kept, at, lost = [], 0, 0
+    for each in dialogues:
+        own = copies[at : at + len(each.turns)]
+        at += len(own)
+        lost += sum(target is not None for target, copy in zip(each.targets, own.tolist(), strict=True) if copy)
+        ends = [-1, *np.flatnonzero(own).tolist(), len(own)]
+        parts = [slice(begin + 1, end) for begin, end in pairwise(ends)]
+        kept += [Taught(each.turns[part], each.targets[part]) for part in parts]
+    corpus.left_out[name] = lost
     return [each for each in kept if taught_texts(each)]
