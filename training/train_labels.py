@@ -111,9 +111,13 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
         making |= {"precision": str(accelerator.mixed_precision), "calibration": calibration}
         record = make_record(recipe, corpus, texts, arguments, making)
         metrics = {"right_alone": rounded(hits(held, alone)), "right_in_dialogue": rounded(hits(held, seen))}
-        write_model(model.cpu(), tokenizer, record, {**metrics, "context": looks, "calibration": calibration}, arguments.out)
+        write_model(
+            model.cpu(), tokenizer, record, {**metrics, "context": looks, "calibration": calibration}, arguments.out
+        )
         remove_checkpoints(arguments.out)
-        accelerator.print(f"alone {metrics['right_alone']}\nin its dialogue {metrics['right_in_dialogue']}\n{calibration}")
+        accelerator.print(
+            f"alone {metrics['right_alone']}\nin its dialogue {metrics['right_in_dialogue']}\n{calibration}"
+        )
     accelerator.wait_for_everyone()
     accelerator.end_training()
 

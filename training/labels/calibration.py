@@ -38,7 +38,9 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
     shift = found if after > before else np.zeros_like(found)
     shifted = logits + shift
     right = acceptable(shifted, targets)
-    temperature = min(_TEMPERATURES, key=lambda each: calibration_error(softmax(shifted, float(each)).max(axis=1), right))
+    temperature = min(
+        _TEMPERATURES, key=lambda each: calibration_error(softmax(shifted, float(each)).max(axis=1), right)
+    )
     confidence = softmax(shifted, float(temperature)).max(axis=1)
     figures = {
         "turns": len(logits),

@@ -12,9 +12,10 @@ _ROWS = 4096
 _RUN = 6
 
 
-def near_copies(texts: Sequence[str], held: Iterable[str], short: int = 3, share: float = 0.8) -> Bools:
-    """Return which texts are near-copies of a held-out one: of the words of both at least `share` are in both, or six
-    words in a row are (a turn may be a part of one that was cut elsewhere).
+def near_copies(
+    texts: Sequence[str], held: Iterable[str], short: int = 3, share: float = 0.8, cut: Iterable[str] = ()
+) -> Bools:
+    """Return which texts are near-copies of a held-out one: of the words of both at least `share` are in both.
 
     Equal texts are always found; others by a word that is in at most a hundredth of the texts, or by the six. Memory:
     the pairs of 4,096 texts that have such a word in common.
@@ -24,6 +25,8 @@ def near_copies(texts: Sequence[str], held: Iterable[str], short: int = 3, share
         held: texts that are held out.
         short: a held-out text of so many words, or fewer, has no copies: everybody says "Thank you."
         share: words in common over words in either.
+        cut: held-out turns that may have been cut elsewhere in another source: a text that has six words in a row with
+            one is a copy, too.
     """
     kept = sorted({words for text in held if len((words := plain_text(text)).split()) > short})
     own = [plain_text(text) for text in texts]
@@ -35,7 +38,7 @@ def near_copies(texts: Sequence[str], held: Iterable[str], short: int = 3, share
     rare = np.flatnonzero(frequent <= max(50, (len(own) + len(kept)) // 100))
     sizes, others = np.diff(mine.indptr), np.diff(theirs.indptr)
     found = np.isin(np.array(own), np.array(kept)) if kept else np.zeros(len(own), bool)
-    runs = {run for text in kept for run in _runs(text)}
+    runs = {run for text in cut for run in _runs(plain_text(text))}
     found |= np.fromiter((not runs.isdisjoint(_runs(text)) for text in own), bool, len(own))
     index = theirs[:, rare].T.tocsr()
     for start in range(0, len(own) if kept else 0, _ROWS):

@@ -36,9 +36,7 @@ _OWN_LICENCES = {
 }
 
 
-def calibrate_model(
-    model: ContextClassifier, held: Vectors, turns: Floats, dialogues: Floats
-) -> dict[str, Any]:
+def calibrate_model(model: ContextClassifier, held: Vectors, turns: Floats, dialogues: Floats) -> dict[str, Any]:
     """Set the model's temperatures and the shift of its labels; return what was fitted, and on what.
 
     Args:

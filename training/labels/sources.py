@@ -38,6 +38,9 @@ OWN = {
 }
 """Source of the EDOS authors → its task, and the weight that its examples have there; None: those that are replayed."""
 
+ACTED = (FILMS, "meld", "emorynlp")
+"""Sources of which some are the same episodes, cut into other turns."""
+
 NAMES = (*OWN, FILMS, COMMON, *SOURCES)
 
 
@@ -107,8 +110,9 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
         elif name in SOURCES:
             _read_set(name, folder, corpus)
     held = [text for part in corpus.held.values() for each in part for text in taught_texts(each)] + tests
-    for name in set(corpus.train) - {COMMON}:
-        corpus.train[name] = _without_copies(name, held, short, corpus)
+    acted = [text for name in ACTED if name in corpus.held for each in corpus.held[name] for text in taught_texts(each)]
+    for name in [name for name in corpus.train if name != COMMON]:
+        corpus.train[name] = _without_copies(name, held, acted if name in ACTED else [], short, corpus)
     return corpus
 
 
@@ -180,10 +184,10 @@ def _key(name: str, dialogue: LabelledDialogue) -> str:
     return dialogue.turns[0] if name == "xed" else dialogue.dialogue_id
 
 
-def _without_copies(name: str, held: Sequence[str], short: int, corpus: Corpus) -> list[Taught]:
+def _without_copies(name: str, held: Sequence[str], cut: Sequence[str], short: int, corpus: Corpus) -> list[Taught]:
     """Return the dialogues of a source, cut where a turn is a near-copy of a held-out one, which is left out."""
     dialogues = corpus.train[name]
-    copies = near_copies([text for each in dialogues for text in each.turns], held, short)
+    copies = near_copies([text for each in dialogues for text in each.turns], held, short, cut=cut)
     kept, at, lost = [], 0, 0
     for each in dialogues:
         own = copies[at : at + len(each.turns)]
