@@ -37,9 +37,6 @@ from training.labels.results import calibrate_model, make_record, rounded, write
 from training.labels.sources import load_corpus
 from training.labels.vectors import Vectors, vectors_of
 
-CONTEXT_TURNS = 20_000
-"""Labelled turns of a source that the context layers learn from, at most."""
-
 
 def main() -> None:
     """Train, from the command line."""
@@ -83,10 +80,9 @@ def parse_arguments() -> argparse.Namespace:
 
 def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
+    cache: Path = arguments.cache or arguments.out / "embeddings"
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
-        corpus = load_corpus(
-            recipe.sources, arguments.data_dir, arguments.cache or arguments.out / "embeddings", recipe.short
-        )
+        corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
     arguments.out.mkdir(parents=True, exist_ok=True)
     texts = texts_of(corpus.train, recipe.repeats)
     accelerator.print(
@@ -100,8 +96,8 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
     progress = fit(TurnModel(model), texts, corpus.held, tokenizer, recipe, accelerator, arguments)
     model.to(accelerator.device)
     learned, held = (
-        vectors_of(part, model, tokenizer, recipe, accelerator, most)
-        for part, most in ((corpus.train, CONTEXT_TURNS), (corpus.held, None))
+        vectors_of(part, model, tokenizer, recipe, accelerator, most, cache)
+        for part, most in ((corpus.train, recipe.context_most), (corpus.held, None))
     )
     looks = fit_context(model, learned, held, recipe, accelerator)
     alone, seen = turn_logits_of(model, held), logits_of(model, held, accelerator)

@@ -63,7 +63,7 @@ def fit(
         if progress.update in looks:
             with average.applied():
                 log.look(progress.update, look(model, held, tokenizer, recipe, accelerator))
-        if progress.update % arguments.checkpoint_every == 0 and progress.update < len(plan):
+        if progress.update % arguments.checkpoint_every == 0 or progress.update == len(plan):
             progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
     average.apply()
@@ -150,7 +150,10 @@ def rate_factor(update: int, updates: int, warmup: float) -> float:
 
 
 def fingerprint(recipe: LabelsRecipe, inputs: Sequence[list[int]], texts: Texts) -> dict[str, Any]:
-    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be."""
+    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be, and what is
+    trained after the encoder has no part in it.
+    """
+    settings = {name: value for name, value in asdict(recipe).items() if not name.startswith("context_")}
     digest = hashlib.sha256(repr(inputs).encode())
     digest.update(texts.values.numpy().tobytes() + texts.kinds.numpy().tobytes())
-    return {"recipe": asdict(recipe), "texts": digest.hexdigest()}
+    return {"recipe": settings, "texts": digest.hexdigest()}

@@ -39,6 +39,7 @@ class LabelsRecipe:
     Context layer, over the encoder's vectors:
         context_layers, context_heads, window: its size, and the earlier turns that a layer looks back at.
         context_updates, context_turns, context_rate: updates, labelled turns in each, highest learning rate.
+        context_most: labelled turns of a source that it learns from, at most.
         context_dropout: of its inputs in training.
 
     seed: of everything random.
@@ -79,6 +80,7 @@ class LabelsRecipe:
     context_updates: int = 1500
     context_turns: int = 512
     context_rate: float = 5e-4
+    context_most: int = 10_000
     context_dropout: float = 0.2
 
     seed: int = 0

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,6 +13,7 @@ from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.context import ContextClassifier
+from training.caches import kept, key_of
 from training.classifier.batches import micro_batches, pad
 from training.labels.model import turn_ids
 from training.labels.recipe import LabelsRecipe
@@ -62,6 +65,7 @@ def vectors_of(
     recipe: LabelsRecipe,
     accelerator: Accelerator,
     most: int | None = None,
+    cache: Path | None = None,
 ) -> Vectors:
     """Encode the turns of dialogues, each distinct one once.
 
@@ -72,6 +76,7 @@ def vectors_of(
         recipe: how many tokens of a turn are read.
         accelerator: every process encodes a part and gets all.
         most: labelled turns of a source, at most: dialogues in an order drawn by the recipe's seed; None for all.
+        cache: folder that keeps the vectors, so that the context layers can be trained anew; not with several processes.
     """
     texts: dict[str, int] = {}
     rows: list[int] = []
@@ -91,9 +96,10 @@ def vectors_of(
             bounds.append(len(rows))
         sources[name] = begin, len(bounds) - 1
     values = np.stack([target.values for target in targets])
+    path = cache / f"vectors-{_key(model, list(texts))}.npy" if cache and accelerator.num_processes == 1 else None
     return Vectors(
         np.array(rows),
-        encode(list(texts), model, tokenizer, recipe, accelerator),
+        kept(path, len(texts), lambda: encode(list(texts), model, tokenizer, recipe, accelerator)),
         np.array(bounds),
         sources,
         np.array(labelled),
@@ -101,6 +107,14 @@ def vectors_of(
         torch.from_numpy(whole_set(values)),
         torch.tensor([int(target.kind) for target in targets]),
     )
+
+
+def _key(model: ContextClassifier, texts: Sequence[str]) -> str:
+    """Return a digest of an encoder and of texts."""
+    digest = sha256()
+    for values in model.encoder.state_dict().values():
+        digest.update(values.cpu().numpy().tobytes())
+    return key_of([digest.hexdigest(), *texts])
 
 
 def encode(
