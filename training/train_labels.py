@@ -10,7 +10,7 @@ probabilities are calibrated on turns of films.
 
 It runs on a CPU, in several processes and on GPUs. A training that was killed goes on with the same command, from its
 last checkpoint, to the same weights. `--out` becomes a model folder: the weights with their code and tokenizer,
-`record.json`, `metrics.json` (of held-out parts; the test parts are measured by `evaluation/domain.py`), and
+`record.json`, a card, `metrics.json` (of held-out parts; the test parts are measured by `evaluation/domain.py`), and
 `log.jsonl` with every update.
 """
 
@@ -28,7 +28,7 @@ from accelerate.utils import set_seed
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.checkpoints import remove_checkpoints
-from training.labels.context_fit import fit_context, hits, logits_of
+from training.labels.context_fit import fit_context, hits, logits_of, rows_of
 from training.labels.fit import fit
 from training.labels.model import TurnModel, build_model, build_tokenizer
 from training.labels.plan import texts_of
@@ -102,14 +102,15 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
     looks = fit_context(model, learned, held, recipe, accelerator)
     alone, seen = turn_logits_of(model, held), logits_of(model, held, accelerator)
     calibration = calibrate_model(model, held, alone, seen)
+    seen = logits_of(model, held, accelerator)  # with the shift of labels, as the model answers
     if accelerator.is_main_process:
         making: dict[str, Any] = {"processes": accelerator.num_processes, "training_seconds": round(progress.seconds)}
         making |= {"precision": str(accelerator.mixed_precision), "calibration": calibration}
         record = make_record(recipe, corpus, texts, arguments, making)
-        metrics = {"right_alone": rounded(hits(held, alone)), "right_in_dialogue": rounded(hits(held, seen))}
-        write_model(
-            model.cpu(), tokenizer, record, {**metrics, "context": looks, "calibration": calibration}, arguments.out
-        )
+        metrics: dict[str, Any] = {"turns": {name: len(rows_of(held, name)) for name in held.sources}}
+        metrics |= {"right_alone": rounded(hits(held, alone)), "right_in_dialogue": rounded(hits(held, seen))}
+        metrics |= {"context": looks, "calibration": calibration}
+        write_model(model.cpu(), tokenizer, record, metrics, arguments.out)
         remove_checkpoints(arguments.out)
         accelerator.print(
             f"alone {metrics['right_alone']}\nin its dialogue {metrics['right_in_dialogue']}\n{calibration}"

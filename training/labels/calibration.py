@@ -31,7 +31,12 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
     Args:
         logits: float32 [n, 41].
         targets: float32 [n, 41], the shares of the labels; those above 0 are right.
+
+    Raises:
+        ValueError: there are no two turns, one for each half.
     """
+    if len(logits) < 2:
+        raise ValueError(f"calibration needs at least two labelled turns, got {len(logits)}")
     half = np.arange(len(logits)) % 2 == 0
     found = label_shift(logits[half], targets[half].mean(axis=0))
     before, after = (hit_rate(each[~half], targets[~half]) for each in (logits, logits + found))

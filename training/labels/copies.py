@@ -17,8 +17,8 @@ def near_copies(
 ) -> Bools:
     """Return which texts are near-copies of a held-out one: of the words of both at least `share` are in both.
 
-    Equal texts are always found; others by a word that is in at most a hundredth of the texts, or by the six. Memory:
-    the pairs of 4,096 texts that have such a word in common.
+    Equal texts are always found, others by a word in common that is in at most a hundredth of the texts. Memory: the
+    pairs of 4,096 texts that have such a word in common.
 
     Args:
         texts: [n].
@@ -37,9 +37,8 @@ def near_copies(
     frequent = np.asarray(mine.sum(axis=0)).ravel() + np.asarray(theirs.sum(axis=0)).ravel()
     rare = np.flatnonzero(frequent <= max(50, (len(own) + len(kept)) // 100))
     sizes, others = np.diff(mine.indptr), np.diff(theirs.indptr)
-    found = np.isin(np.array(own), np.array(kept)) if kept else np.zeros(len(own), bool)
-    runs = {run for text in cut for run in _runs(plain_text(text))}
-    found |= np.fromiter((not runs.isdisjoint(_runs(text)) for text in own), bool, len(own))
+    equal, runs = set(kept), {run for text in cut for run in _runs(plain_text(text))}
+    found: Bools = np.array([text in equal or not runs.isdisjoint(_runs(text)) for text in own], bool)
     index = theirs[:, rare].T.tocsr()
     for start in range(0, len(own) if kept else 0, _ROWS):
         block = mine[start : start + _ROWS]
@@ -52,9 +51,9 @@ def near_copies(
 
 
 def _runs(text: str) -> set[str]:
-    """Return all runs of six words in a text; the whole of a shorter one of at least five."""
+    """Return all runs of six words in a text."""
     words = text.split()
-    return {" ".join(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1))} if len(words) > 4 else set()
+    return {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
 
 
 def _words(texts: Sequence[str], known: dict[str, int]) -> csr_array:

@@ -40,7 +40,14 @@ def fit(
 ) -> Progress:
     """Train for all updates, and leave the model with the averaged weights. The validation parts are looked at and
     decide nothing.
+
+    Raises:
+        ValueError: an update has fewer texts than there are processes, or the folder is of another training.
     """
+    if recipe.batch < accelerator.num_processes:
+        raise ValueError(
+            f"batch is {recipe.batch}, but {accelerator.num_processes} processes run: each needs a text of an update"
+        )
     inputs = turn_ids(texts.texts, tokenizer, recipe.turn_tokens)
     plan = updates_of(texts, [len(ids) for ids in inputs], recipe)
     looks = set(np.linspace(0, len(plan), recipe.evaluations + 1).round().astype(int).tolist())

@@ -86,6 +86,22 @@ class LabelsRecipe:
     seed: int = 0
 
 
+_FROM_ONE = [
+    "updates",
+    "batch",
+    "micro_tokens",
+    "turn_tokens",
+    "repeats",
+    "most",
+    "evaluations",
+    "window",
+    "context_updates",
+    "context_turns",
+    "context_most",
+]
+_BELOW_ONE = ["label_smoothing", "dropout", "encoder_dropout", "warmup", "averaging", "context_dropout"]
+
+
 def read_recipe(path: Path) -> LabelsRecipe:
     """Read a recipe.
 
@@ -97,9 +113,12 @@ def read_recipe(path: Path) -> LabelsRecipe:
     except ForeignError as error:
         raise RecipeError(f"{path}: not a readable YAML file: {error}") from error
     recipe = build(LabelsRecipe, settings or {}, str(path))
-    for key in ("updates", "batch", "micro_tokens", "turn_tokens", "repeats", "evaluations", "window"):
+    for key in _FROM_ONE:
         if getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 1, got {getattr(recipe, key)}")
+    for key in _BELOW_ONE:
+        if not 0 <= getattr(recipe, key) < 1:
+            raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
     if not recipe.sources or not all(value > 0 for value in recipe.sources.values()):
         raise RecipeError(f"{path}: sources must name at least one source, each with a number above 0")
     return recipe

@@ -18,9 +18,11 @@ from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.metrics.calibration import fit_temperature
+from edos_dataset.publishing.cards.markdown import percent, table
+from edos_dataset.publishing.cards.model import render_model_card
 from edos_dataset.releases.labelled_sets.sources import SOURCES
 from edos_dataset.runs.shards import digest, write_text
-from training.classifier.record import DEFAULT_ON_HUB, PACKAGES
+from training.classifier.record import DEFAULT_ON_HUB, PACKAGES, TAUGHT
 from training.examples import CROWD_LICENCE, WEAK_LICENCE
 from training.labels.calibration import calibrate
 from training.labels.context_fit import rows_of
@@ -28,6 +30,12 @@ from training.labels.plan import Texts, shares_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import CROWD, FILMS, WEAK, Corpus
 from training.labels.vectors import Vectors
+
+_LIMITATIONS = {
+    "weak_annotated": TAUGHT,
+    FILMS: "Part of the turns that it learned from were labelled by a language model, not by people.",
+}
+"""Source → what who uses the model should know of it."""
 
 _OWN_LICENCES = {
     "empathetic_dialogues": WEAK_LICENCE,
@@ -50,7 +58,7 @@ def calibrate_model(model: ContextClassifier, held: Vectors, turns: Floats, dial
         rows = rows_of(held, WEAK)
         model.config.turn_temperature = round(fit_temperature(turns[rows], held.targets[rows].numpy().argmax(1)), 4)
         told["turn"] = {"on": "validation part of the weak labeler's set", "temperature": model.config.turn_temperature}
-    films = next((name for name in (FILMS, CROWD) if name in held.sources and len(rows_of(held, name))), None)
+    films = next((name for name in (FILMS, CROWD) if name in held.sources and len(rows_of(held, name)) > 1), None)
     if films:
         rows = rows_of(held, films)
         found = calibrate(dialogues[rows], held.targets[rows].numpy())
@@ -72,7 +80,16 @@ def write_model(
     tokenizer.save_pretrained(out)
     record["files"] = digests_of(out)
     write_text(out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_text(out / "README.md", render_model_card(record, {}, _held_table(metrics)))
     write_text(out / "metrics.json", json.dumps(metrics, indent=2) + "\n")
+
+
+def _held_table(metrics: dict[str, Any]) -> str:
+    """Return the figures of the held-out parts as Markdown."""
+    alone, seen = metrics["right_alone"], metrics["right_in_dialogue"]
+    rows = [[name, f"{metrics['turns'][name]:,}", percent(alone[name]), percent(seen[name])] for name in alone]
+    told = "Of held-out turns of each source, the share on which the first label is one of the right ones"
+    return f"{told}:\n\n" + table(["source", "turns", "the turn alone", "in its dialogue"], rows)
 
 
 def make_record(
@@ -104,6 +121,7 @@ def make_record(
         "data": rows,
         "sources": sources,
         "near_duplicates_removed": corpus.left_out,
+        "limitations": [text for name, text in _LIMITATIONS.items() if name in shares],
         "seed": recipe.seed,
         "recipe": {**asdict(recipe), "base_model": base},
         "command": f"accelerate launch training/train_labels.py --recipe {_told(arguments.recipe)} --data-dir "

@@ -55,11 +55,13 @@ def target_of(source: str, names: Sequence[str]) -> Target | None:
 
 
 def target_of_reader(labels: Sequence[int]) -> Target | None:
-    """Return what the labels of a reader mean, the best first; None if there are none."""
+    """Return what the one to three labels of a reader mean, the best first; None if there are none."""
+    if not labels:
+        return None
     values = np.zeros(len(LABELS), np.float32)
-    for label, share in zip(labels, _FIRST.get(len(labels), ()), strict=False):
+    for label, share in zip(labels, _FIRST[len(labels)], strict=True):
         values[label] += share
-    return Target(values, Kind.SHARES) if labels else None
+    return Target(values, Kind.SHARES)
 
 
 def whole_set(values: Floats) -> Floats:

@@ -76,7 +76,8 @@ def vectors_of(
         recipe: how many tokens of a turn are read.
         accelerator: every process encodes a part and gets all.
         most: labelled turns of a source, at most: dialogues in an order drawn by the recipe's seed; None for all.
-        cache: folder that keeps the vectors, so that the context layers can be trained anew; not with several processes.
+        cache: folder that keeps the vectors, so that the context layers can be trained anew; not with several
+            processes.
     """
     texts: dict[str, int] = {}
     rows: list[int] = []
