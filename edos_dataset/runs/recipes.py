@@ -184,6 +184,8 @@ def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a paramete
         return None if value is None else _typed(inner, value, key)
     if get_origin(hint) is tuple and isinstance(value, list | tuple):  # tuple[X, ...]
         return tuple(_typed(get_args(hint)[0], item, f"{key}[{place}]") for place, item in enumerate(value))
+    if get_origin(hint) is dict and isinstance(value, dict):  # dict[str, X]
+        return {name: _typed(get_args(hint)[1], item, f"{key}.{name}") for name, item in value.items()}
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:

@@ -97,6 +97,10 @@ class WeightAverage:
         finally:
             self._exchange()
 
+    def apply(self) -> None:
+        """Give the model the averaged weights for good."""
+        self._exchange()
+
     @torch.no_grad()
     def _exchange(self) -> None:
         for parameter, value in zip(self.trained, self.values, strict=False):

@@ -37,6 +37,12 @@ class Log:
         self._write({"update": update, "validation_cross_entropy": value, "validation_accuracy": accuracy})
         self.accelerator.print(f"update {update}: validation cross-entropy {value:.4f}, accuracy {accuracy:.2%}")
 
+    def look(self, update: int, right: dict[str, float]) -> None:
+        """Log which share of each source's held-out turns is right."""
+        self._write({"update": update, **{f"right_{name}": value for name, value in right.items()}})
+        told = ", ".join(f"{name} {value:.1%}" for name, value in right.items())
+        self.accelerator.print(f"update {update}: right of held-out turns: {told}")
+
     def _write(self, entry: dict[str, float]) -> None:
         self.accelerator.log(
             {name: value for name, value in entry.items() if name != "update"}, step=int(entry["update"])

@@ -1,1 +1,1 @@
-"""What the models that label learn from."""
+"""The encoder that gives every label: sources of many makers, partial labels, training, context, calibration."""

@@ -1,0 +1,148 @@
+"""What a training leaves behind: the model folder with its record, figures and card."""
+
+import argparse
+import json
+import os
+import platform
+from dataclasses import asdict
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import PreTrainedTokenizerBase
+
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.context import ContextClassifier
+from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.labeling.models.saved_model import digests_of
+from edos_dataset.metrics.calibration import fit_temperature
+from edos_dataset.publishing.cards.markdown import percent, table
+from edos_dataset.publishing.cards.model import render_model_card
+from edos_dataset.releases.labelled_sets.sources import SOURCES
+from edos_dataset.runs.shards import digest, write_text
+from training.classifier.record import DEFAULT_ON_HUB, PACKAGES, TAUGHT
+from training.examples import CROWD_LICENCE, WEAK_LICENCE
+from training.labels.calibration import calibrate
+from training.labels.context_fit import rows_of
+from training.labels.plan import Texts, shares_of
+from training.labels.recipe import LabelsRecipe
+from training.labels.sources import CROWD, FILMS, WEAK, Corpus
+from training.labels.vectors import Vectors
+
+_LIMITATIONS = {
+    "weak_annotated": TAUGHT,
+    FILMS: "Part of the turns that it learned from were labelled by a language model, not by people.",
+}
+"""Source → what who uses the model should know of it."""
+
+_OWN_LICENCES = {
+    "empathetic_dialogues": WEAK_LICENCE,
+    "edos_amt": CROWD_LICENCE,
+    "readings": "CC BY 4.0 (our labels; the turns are subtitles under their studios' copyright)",
+}
+
+
+def calibrate_model(model: ContextClassifier, held: Vectors, turns: Floats, dialogues: Floats) -> dict[str, Any]:
+    """Set the model's temperatures and the shift of its labels; return what was fitted, and on what.
+
+    Args:
+        model: gets them into its configuration.
+        held: the held-out turns.
+        turns: float32 [targets, 41], logits of the head for the turn alone.
+        dialogues: of the head that sees the dialogue.
+    """
+    told: dict[str, Any] = {}
+    if WEAK in held.sources:
+        rows = rows_of(held, WEAK)
+        model.config.turn_temperature = round(fit_temperature(turns[rows], held.targets[rows].numpy().argmax(1)), 4)
+        told["turn"] = {"on": "validation part of the weak labeler's set", "temperature": model.config.turn_temperature}
+    films = next((name for name in (FILMS, CROWD) if name in held.sources and len(rows_of(held, name)) > 1), None)
+    if films:
+        rows = rows_of(held, films)
+        found = calibrate(dialogues[rows], held.targets[rows].numpy())
+        model.config.dialogue_temperature, model.config.label_shift = found.temperature, found.shift
+        on = "held-out turns of films, labelled by reading" if films == FILMS else "validation part of the crowd labels"
+        told["dialogue"] = {"on": on, "temperature": found.temperature, "shift": found.shift, **found.figures}
+    return told
+
+
+def write_model(
+    model: ContextClassifier,
+    tokenizer: PreTrainedTokenizerBase,
+    record: dict[str, Any],
+    metrics: dict[str, Any],
+    out: Path,
+) -> None:
+    """Write the model folder; `metrics.json` comes last."""
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    record["files"] = digests_of(out)
+    write_text(out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_text(out / "README.md", render_model_card(record, {}, _held_table(metrics)))
+    write_text(out / "metrics.json", json.dumps(metrics, indent=2) + "\n")
+
+
+def _held_table(metrics: dict[str, Any]) -> str:
+    """Return the figures of the held-out parts as Markdown."""
+    alone, seen = metrics["right_alone"], metrics["right_in_dialogue"]
+    rows = [[name, f"{metrics['turns'][name]:,}", percent(alone[name]), percent(seen[name])] for name in alone]
+    told = "Of held-out turns of each source, the share on which the first label is one of the right ones"
+    return f"{told}:\n\n" + table(["source", "turns", "the turn alone", "in its dialogue"], rows)
+
+
+def make_record(
+    recipe: LabelsRecipe, corpus: Corpus, texts: Texts, arguments: argparse.Namespace, making: dict[str, Any]
+) -> dict[str, Any]:
+    """Return how the model was made: data with their hashes and licences, what each source gave, recipe, machine,
+    versions.
+    """
+    shares = shares_of(texts.bounds, recipe)
+    taken = recipe.updates * recipe.batch
+    sources = {
+        name: {
+            "texts": stop - start,
+            "share": round(shares[name], 4),
+            "rounds": round(shares[name] * taken / (stop - start), 2),
+            "near_copies_left_out": corpus.left_out.get(name, 0),
+            **corpus.counts.get(name, {}),
+        }
+        for name, (start, stop) in texts.bounds.items()
+        if name in shares
+    }
+    base = Path(recipe.base_model).name if Path(recipe.base_model).is_absolute() else recipe.base_model
+    rows = [{"file": name, "sha256": digest(path), "licence": licence(name)} for name, path in corpus.files.items()]
+    return {
+        "name": arguments.name,
+        "task": "dialogue",
+        "architecture": "context",
+        "base_model": DEFAULT_ON_HUB if recipe.base_model == DEFAULT_MODEL else base,
+        "data": rows,
+        "sources": sources,
+        "near_duplicates_removed": corpus.left_out,
+        "limitations": [text for name, text in _LIMITATIONS.items() if name in shares],
+        "seed": recipe.seed,
+        "recipe": {**asdict(recipe), "base_model": base},
+        "command": f"accelerate launch training/train_labels.py --recipe {_told(arguments.recipe)} --data-dir "
+        f"$EDOS_DATA_DIR --out {_told(arguments.out)}",
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "hardware": f"{platform.machine()}, {os.cpu_count()} processors",
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        **making,
+    }
+
+
+def licence(file: str) -> str:
+    """Return the licence of a file of the data folder."""
+    top = file.partition("/")[0]
+    return SOURCES[top].licence if top in SOURCES else _OWN_LICENCES.get(top, "as the README of the data says")
+
+
+def _told(path: Path) -> str:
+    return path.name if path.is_absolute() else path.as_posix()
+
+
+def rounded(right: dict[str, float]) -> dict[str, float]:
+    """Return shares with four digits."""
+    return {name: float(np.round(value, 4)) for name, value in right.items()}
