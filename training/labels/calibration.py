@@ -24,13 +24,14 @@ class Calibration(NamedTuple):
     figures: dict[str, float]
 
 
-def calibrate(logits: Floats, targets: Floats) -> Calibration:
+def calibrate(logits: Floats, targets: Floats, may_shift: bool = True) -> Calibration:
     """Fit the shift on one half of turns that people or readers labelled and see on the other whether it helps; then
     the temperature on all, so that of turns with confidence c a share c has one of the right labels.
 
     Args:
         logits: float32 [n, 41].
         targets: float32 [n, 41], the shares of the labels; those above 0 are right.
+        may_shift: whether there may be a shift.
 
     Raises:
         ValueError: there are no two turns, one for each half.
@@ -40,7 +41,7 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
     half = np.arange(len(logits)) % 2 == 0
     found = label_shift(logits[half], targets[half].mean(axis=0))
     before, after = (hit_rate(each[~half], targets[~half]) for each in (logits, logits + found))
-    shift = found if after > before else np.zeros_like(found)
+    shift = found if may_shift and after > before else np.zeros_like(found)
     shifted = logits + shift
     right = acceptable(shifted, targets)
     temperature = min(

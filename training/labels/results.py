@@ -17,7 +17,6 @@ from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.saved_model import digests_of
-from edos_dataset.metrics.calibration import fit_temperature
 from edos_dataset.publishing.cards.markdown import percent, table
 from edos_dataset.publishing.cards.model import render_model_card
 from edos_dataset.releases.labelled_sets.sources import SOURCES
@@ -53,19 +52,21 @@ def calibrate_model(model: ContextClassifier, held: Vectors, turns: Floats, dial
         turns: float32 [targets, 41], logits of the head for the turn alone.
         dialogues: of the head that sees the dialogue.
     """
-    told: dict[str, Any] = {}
-    if WEAK in held.sources:
-        rows = rows_of(held, WEAK)
-        model.config.turn_temperature = round(fit_temperature(turns[rows], held.targets[rows].numpy().argmax(1)), 4)
-        told["turn"] = {"on": "validation part of the weak labeler's set", "temperature": model.config.turn_temperature}
-    films = next((name for name in (FILMS, CROWD) if name in held.sources and len(rows_of(held, name)) > 1), None)
-    if films:
-        rows = rows_of(held, films)
-        found = calibrate(dialogues[rows], held.targets[rows].numpy())
-        model.config.dialogue_temperature, model.config.label_shift = found.temperature, found.shift
-        on = "held-out turns of films, labelled by reading" if films == FILMS else "validation part of the crowd labels"
-        told["dialogue"] = {"on": on, "temperature": found.temperature, "shift": found.shift, **found.figures}
-    return told
+    where = {FILMS: "held-out turns of films, labelled by reading", CROWD: "validation part of the crowd labels"}
+    where[WEAK] = "validation part of the weak labeler's set"
+    name = next((name for name in where if name in held.sources and len(rows_of(held, name)) > 1), None)
+    if name is None:
+        return {}
+    rows = rows_of(held, name)
+    targets = held.targets[rows].numpy()
+    alone, seen = calibrate(turns[rows], targets, may_shift=False), calibrate(dialogues[rows], targets)
+    model.config.turn_temperature = alone.temperature
+    model.config.dialogue_temperature, model.config.label_shift = seen.temperature, seen.shift
+    return {
+        "on": where[name],
+        "turn": {"temperature": alone.temperature, **alone.figures},
+        "dialogue": {"temperature": seen.temperature, "shift": seen.shift, **seen.figures},
+    }
 
 
 def write_model(
