@@ -12,7 +12,7 @@ from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.schema import arrow_schema
 from evaluation import judged_sample, judged_turns
 from evaluation.domain_sets import read_labelled_file
-from evaluation.judged_records import Answer, Judged, jsonl_of, read_records
+from evaluation.judged_records import KINDS, YES, Answer, Judged, jsonl_of, read_records
 from evaluation.judged_tally import tally, with_verdicts
 from training.labels.readings import READINGS, digest_of
 
@@ -233,3 +233,15 @@ def test_a_command_that_lacks_something_is_refused(words, told, capsys, monkeypa
     with pytest.raises(SystemExit):
         judged_turns.parse_arguments(words.split())
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not judged_turns.JUDGED.exists(), reason="nobody has judged yet")
+def test_the_judged_file_is_whole_and_its_figures_are_those_of_it():
+    records = read_records(judged_turns.JUDGED)
+    for record in records:
+        assert record.own in LABELS and {answer.label for answer in record.answers.values()} == set(record.candidates)
+        assert int(record.digest, 16) < 2**32 and record.turn == len(record.sentence_ids)
+        assert record.candidates.get(record.own, YES) == YES and set(record.candidates.values()) <= {YES, *KINDS}
+    assert [record.number for record in records] == list(range(1, len(records) + 1))
+    figures = json.loads(judged_turns.JUDGED.with_suffix(".json").read_text(encoding="utf-8"))
+    assert tally(records) == figures
