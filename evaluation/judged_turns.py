@@ -126,8 +126,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     step.add_argument("--models", nargs="+", required=True, metavar="NAME=MODEL", help=told)
     step.add_argument("--answers", type=Path, required=True, help="file that keeps what models say")
     step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
-    data = {"type": Path, "default": os.environ.get("EDOS_DATA_DIR"), "help": "folder of the data ($EDOS_DATA_DIR)"}
-    step.add_argument("--data-dir", **data)
+    step.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="default: $EDOS_DATA_DIR")
     step = steps.add_parser("tally", help="take in the verdicts, and count")
     step.set_defaults(step=count)
     step.add_argument("--key", type=Path, help="what `sample` wrote")
@@ -137,7 +136,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     step.set_defaults(step=texts)
     step.add_argument("--judged", type=Path, default=JUDGED)
     step.add_argument("--out", type=Path, required=True, help="JSON lines for `domain.py --labelled`")
-    step.add_argument("--data-dir", **data)
+    step.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="default: $EDOS_DATA_DIR")
     arguments = parser.parse_args(given)
     if getattr(arguments, "data_dir", "") is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
