@@ -85,6 +85,13 @@ def test_texts_come_from_the_files_and_labels_best_first(data_dir):
     assert counts == {"labelled": 5} and dialogues[0].speakers == (None, None)
 
 
+def test_sentences_of_xml_are_found_by_their_own_numbers(data_dir):
+    said = '<s id="7"><w id="7.1">Wait</w><w id="7.2">.</w></s><s id="9"><w id="9.1">Go</w><w id="9.2">on</w></s>'
+    (data_dir / "films" / "b.xml").write_text(f'<?xml version="1.0"?><document id="1">{said}</document>')
+    turns = {("films/b.xml", "b#7@0"): [("Wait.", ["sad"], [7]), ("Go on", ["neutral"], [9])]}
+    assert read_readings(data_dir, write(data_dir / "r.parquet", turns))[1] == {"labelled": 2}
+
+
 def test_a_turn_whose_text_is_another_stays_without_labels(data_dir):
     path = data_dir / "films" / "a.srt"
     path.write_text(FILM.replace("Not again", "Not today"))

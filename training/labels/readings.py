@@ -145,13 +145,12 @@ def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, S
     if not lines.num_rows:
         return {}, "unreadable_file"
     clean, _ = split_rejects(CleanLines()(lines.drop_columns([DETAIL])))
-    sentences = unnest(SplitSentences()(clean), "sentences")[0].field("text")
-    there = [
-        reading for reading in readings if all(0 < max(turn.sentence_ids) <= len(sentences) for turn in reading.turns)
-    ]
+    sentences = unnest(SplitSentences()(clean), "sentences")[0]
+    place = {number: at for at, number in enumerate(sentences.field("id").to_pylist())}
+    there = [reading for reading in readings if all(place.keys() >= set(turn.sentence_ids) for turn in reading.turns)]
     turns = [turn.sentence_ids for reading in there for turn in reading.turns]
     starts = np.cumsum([0, *map(len, turns)])
-    chosen = sentences.take(pa.array([number - 1 for turn in turns for number in turn], pa.int64()))
+    chosen = sentences.field("text").take(pa.array([place[number] for turn in turns for number in turn], pa.int64()))
     joined = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), smooth(chosen, starts[:-1]))
     texts = iter(tidy_turns(pc.binary_join(joined, " ")).to_pylist())
     return {reading.dialogue_id: [next(texts) for _ in reading.turns] for reading in there}, "missing_dialogue"
