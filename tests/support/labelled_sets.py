@@ -15,7 +15,7 @@ SAID = {"anger": "angry", "joy": "joyful", "neutral": "neutral", "sadness": "sad
 
 def said(label, draw):
     """Return an invented turn that is no near-copy of another."""
-    return " ".join([SAID[label], *draw.choices(NOUNS, k=5), *(f"x{draw.getrandbits(40)}" for _ in range(2))])
+    return " ".join([*[SAID[label]] * 4, *draw.choices(NOUNS, k=2), *(f"x{draw.getrandbits(40)}" for _ in range(2))])
 
 
 def write_meld(path, dialogues):
