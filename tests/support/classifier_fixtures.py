@@ -99,9 +99,9 @@ def run_here(*values):
             GradientState._reset_state()
 
 
-def start_process(python, *values, processes=1):
-    """Start the script as a user would, by this Python and in a session of its own."""
-    launch, script = [python], [str(SCRIPT)]
+def start_process(python, *values, processes=1, script=SCRIPT):
+    """Start a script as a user would, by this Python and in a session of its own."""
+    launch, started = [python], [str(script)]
     if processes == 2:
         launch += [
             "-m",
@@ -112,9 +112,9 @@ def start_process(python, *values, processes=1):
             "0",
             "--no_python",
         ]
-        script = [str(python), *script]
+        started = [str(python), *started]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen([*launch, *script, *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output)
+    return subprocess.Popen([*launch, *started, *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output)
 
 
 def kill_after(process, checkpoint, folder, patience=900):
