@@ -114,7 +114,9 @@ def start_process(python, *values, processes=1, script=SCRIPT):
         ]
         started = [str(python), *started]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen([*launch, *started, *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output)
+    return subprocess.Popen(
+        [*launch, *started, *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output
+    )
 
 
 def kill_after(process, checkpoint, folder, patience=900):

@@ -14,8 +14,9 @@ SAID = {"anger": "angry", "joy": "joyful", "neutral": "neutral", "sadness": "sad
 
 
 def said(label, draw):
-    """Return an invented turn that is no near-copy of another."""
-    return " ".join([*[SAID[label]] * 4, *draw.choices(NOUNS, k=2), *(f"x{draw.getrandbits(40)}" for _ in range(2))])
+    """Return an invented turn that is no near-copy of another, nor has six words in a row with one."""
+    word, other = SAID[label], (f"x{draw.getrandbits(40)}" for _ in range(2))
+    return " ".join(part for mark in other for part in (word, word, draw.choice(NOUNS), mark))
 
 
 def write_meld(path, dialogues):

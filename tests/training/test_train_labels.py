@@ -119,7 +119,9 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
 
 def test_the_folder_labels(place):
     labeler = load_labeler(str(finished(place, "dropout")))
-    found = labeler.predict_proba([["neutral river stone", "angry angry angry angry boat winter"], ["sad letter letter music"]])
+    found = labeler.predict_proba(
+        [["neutral river stone", "angry angry angry angry boat winter"], ["sad letter letter music"]]
+    )
     assert found.shape == (3, len(LABELS))
     assert np.allclose(found.sum(axis=1), 1, atol=1e-3) and LABELS[found[1].argmax()] in WORDS
 

@@ -66,6 +66,8 @@ class Corpus:
     Attributes:
         train: source → its dialogues.
         held: source → held-out dialogues; of `weak` and `crowd` the validation parts.
+        tests: `weak` and `crowd` → the test part, where one of their sources is named or their files are there.
+        apart: set → all of its texts that are held out, also of those that are not learned from.
         left_out: source → turns that teach nothing, because they are near-copies of held-out ones.
         counts: source → further counts, such as lines that could not be read.
         files: name below the data folder → the file.
@@ -73,6 +75,8 @@ class Corpus:
 
     train: dict[str, list[Taught]]
     held: dict[str, list[Taught]]
+    tests: dict[str, Part]
+    apart: dict[str, list[str]]
     left_out: dict[str, int]
     counts: dict[str, dict[str, int]]
     files: dict[str, Path]
@@ -92,9 +96,9 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
     """
     if strange := sorted(set(sources) - set(NAMES)):
         raise ValueError(f"sources: {strange[0]!r} is none; there are {', '.join(NAMES)}")
-    corpus, apart = Corpus({}, {}, {}, {}, {}), {}
+    corpus = Corpus({}, {}, {}, {}, {}, {}, {})
     for task in dict.fromkeys([*(OWN[name][0] for name in sources if name in OWN), *_TASKS]):
-        apart[task] = _read_task(task, sources, folder, cache, corpus)
+        _read_task(task, sources, folder, cache, corpus)
     for name in dict.fromkeys([*sources, *SOURCES]):
         if name == FILMS:
             _read_films(folder, corpus)
@@ -102,13 +106,11 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
             examples = read_frequent(FREQUENT)
             corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
         elif name in SOURCES:
-            apart[name] = _read_set(name, name in sources, folder, corpus)
-    for name, part in corpus.held.items():
-        apart[name] = [*apart.get(name, []), *(text for each in part for text in taught_texts(each))]
-    held = [text for texts in apart.values() for text in texts]
-    acted = [text for name in ACTED for text in apart.get(name, [])]
+            _read_set(name, name in sources, folder, corpus)
     for name in [name for name in corpus.train if name != COMMON]:
-        corpus.train[name] = _without_copies(name, held, acted if name in ACTED else [], short, corpus)
+        kept = [part for part in without_copies(corpus.train[name], corpus, short, name in ACTED) if taught_texts(part)]
+        corpus.left_out[name] = _taught(corpus.train[name]) - _taught(kept)
+        corpus.train[name] = kept
     if not any(corpus.held.values()):
         raise ValueError(f"the sources {', '.join(sources)} hold no turns out, to calibrate on: add one that does")
     return corpus
@@ -119,14 +121,12 @@ def taught_texts(dialogue: Taught) -> list[str]:
     return [text for text, target in zip(dialogue.turns, dialogue.targets, strict=True) if target is not None]
 
 
-def _read_task(task: str, sources: Collection[str], folder: Path, cache: Path | None, corpus: Corpus) -> list[str]:
-    """Take in what a recipe names of a task; return the held-out texts that are not looked at, also of a task of which
-    it names nothing, where its files are.
-    """
+def _read_task(task: str, sources: Collection[str], folder: Path, cache: Path | None, corpus: Corpus) -> None:
+    """Take in what a recipe names of a task; what is held out, also where it names nothing and the files are there."""
     recipe, files = _TASKS[task]
     wanted = {name: OWN[name] for name in sources if name in OWN and OWN[name][0] == task}
     if not wanted and not all((folder / file).is_file() for file in files):
-        return []
+        return
     asked: Any = {key: weight or 1.0 for _, key, weight in wanted.values() if key}
     data = load_data(replace(recipe, **asked), folder, cache)
     for name, (_, _, weight) in wanted.items():
@@ -135,7 +135,8 @@ def _read_task(task: str, sources: Collection[str], folder: Path, cache: Path | 
     if wanted:
         corpus.held[task] = _last_labelled(data.validation)
         corpus.files.update(data.files)
-    return [turns[-1] for part in (data.test, data.validation) for turns in part.dialogues]
+    corpus.tests[task] = data.test
+    corpus.apart[task] = [turns[-1] for part in (data.test, data.validation) for turns in part.dialogues]
 
 
 def _last_labelled(part: Part) -> list[Taught]:
@@ -159,19 +160,12 @@ def _read_films(folder: Path, corpus: Corpus) -> None:
             ids[-1] = []
         taught = Taught(each.turns, tuple(target_of_reader(labels) for labels in ids))
         (corpus.held if held_out_reading(each.dialogue_id) else corpus.train)[FILMS].append(taught)
+    corpus.apart[FILMS] = [text for each in corpus.held[FILMS] for text in taught_texts(each)]
 
 
-def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> list[str]:
-    """Take in a set of another maker: what is held out of it, and the rest but for its test part.
-
-    Args:
-        name: of the set.
-        learned: whether the recipe names it.
-        folder: of the data.
-        corpus: gets it, where it is learned from.
-
-    Returns:
-        The held-out texts that are not looked at: its test part, and all of one that is not learned from.
+def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> None:
+    """Take in a set of another maker: what is held out of it, and where it is learned from the rest but for its test
+    part.
     """
     parts: dict[str, list[Taught]] = {"train": [], "held": [], "test": []}
     read, rejects = {}, 0
@@ -186,8 +180,9 @@ def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> list[st
             taught = Taught(each.turns, tuple(target_of(name, names) for names in each.labels))
             parts["test" if split == "test" else "held" if apart else "train"].append(taught)
         read |= {} if split == "test" else {file: folder / file}
+    corpus.apart[name] = [text for part in ("held", "test") for each in parts[part] for text in taught_texts(each)]
     if not learned:
-        return [text for part in ("held", "test") for each in parts[part] for text in taught_texts(each)]
+        return
     corpus.counts[name] = {"rejected": rejects}
     if name == "xed":
         parts["train"], corpus.counts[name]["contradicted"] = _mended(parts["train"])
@@ -196,7 +191,6 @@ def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> list[st
     if not corpus.train[name]:
         wanted = ", ".join(file for files in SOURCES[name].files.values() for file in files)
         raise ValueError(f"{folder} has nothing of the source {name!r} to learn from: expected {wanted}")
-    return [text for each in parts["test"] for text in taught_texts(each)]
 
 
 def _holds_out(name: str, file: str) -> bool:
@@ -223,17 +217,27 @@ def _key(name: str, dialogue: LabelledDialogue) -> str:
     return dialogue.turns[0] if name == "xed" else dialogue.dialogue_id
 
 
-def _without_copies(name: str, held: Sequence[str], cut: Sequence[str], short: int, corpus: Corpus) -> list[Taught]:
-    """Return the dialogues of a source, cut where a turn is a near-copy of a held-out one, which is left out."""
-    dialogues = corpus.train[name]
+def without_copies(dialogues: Sequence[Taught], corpus: Corpus, short: int, acted: bool) -> list[Taught]:
+    """Return dialogues cut where a turn is a near-copy of a held-out one, which is left out.
+
+    Args:
+        dialogues: of a source.
+        corpus: what is held out.
+        short: see `LabelsRecipe`.
+        acted: whether some may be the same episodes as those of `ACTED`.
+    """
+    held = [text for texts in corpus.apart.values() for text in texts]
+    cut = [text for name in ACTED if acted for text in corpus.apart.get(name, ())]
     copies = near_copies([text for each in dialogues for text in each.turns], held, short, cut=cut)
-    kept, at, lost = [], 0, 0
+    kept, at = [], 0
     for each in dialogues:
         own = copies[at : at + len(each.turns)]
         at += len(own)
-        lost += sum(target is not None for target, copy in zip(each.targets, own.tolist(), strict=True) if copy)
         ends = [-1, *np.flatnonzero(own).tolist(), len(own)]
-        parts = [slice(begin + 1, end) for begin, end in pairwise(ends)]
+        parts = [slice(begin + 1, end) for begin, end in pairwise(ends) if end > begin + 1]
         kept += [Taught(each.turns[part], each.targets[part]) for part in parts]
-    corpus.left_out[name] = lost
-    return [each for each in kept if taught_texts(each)]
+    return kept
+
+
+def _taught(dialogues: Sequence[Taught]) -> int:
+    return sum(len(taught_texts(each)) for each in dialogues)

@@ -185,6 +185,7 @@ def test_the_shift_is_kept_only_where_it_helps_on_the_other_half():
     logits, targets = drawn(1500)
     found = calibrate(logits, targets)
     assert found.shift is not None and found.shift[SAD] > 1
+    assert calibrate(logits, targets, may_shift=False).shift is None
     assert (
         found.figures["acceptable_with_shift_on_the_other_half"]
         > found.figures["acceptable_without_shift_on_the_other_half"]
@@ -217,16 +218,17 @@ def test_a_confidence_that_is_right_has_no_error():
 def test_a_model_is_calibrated_on_turns_of_films_and_says_on_which(corpus):
     model = small_context_classifier()
     sure = [Taught(("yes", "no"), (target(HAPPY), target(SAD)))]
-    for names, on in ((("films", "crowd"), "held-out turns of films"), (("crowd",), "validation part of the crowd")):
-        held = vectors({**dict.fromkeys(names, sure), "weak": corpus["a"], "none": []}, model)
-        alone = turn_logits_of(model, held)
-        told = calibrate_model(model, held, alone, alone)
-        assert told["dialogue"]["on"].startswith(on) and told["dialogue"]["turns"] == 2
-        assert told["turn"]["temperature"] == model.config.turn_temperature != 1
+    order = {"films": "held-out turns of films", "crowd": "validation part of the crowd", "weak": "validation part of"}
+    for left in range(3):
+        held = vectors({**dict.fromkeys([*order][left:], sure), "none": []}, model)
+        alone, seen = turn_logits_of(model, held), logits_of(model, held, Accelerator(cpu=True))
+        told = calibrate_model(model, held, alone, seen)
+        assert told["on"].startswith([*order.values()][left])
+        assert told["turn"]["turns"] == told["dialogue"]["turns"] == 2
+        assert told["turn"]["temperature"] == model.config.turn_temperature
         assert told["dialogue"]["temperature"] == model.config.dialogue_temperature
         assert told["dialogue"]["shift"] == model.config.label_shift
-    single = {"films": [Taught(("yes",), (target(HAPPY),))], "weak": corpus["a"]}
-    held = vectors(single, model)
-    assert "dialogue" not in calibrate_model(model, held, turn_logits_of(model, held), turn_logits_of(model, held))
+    held = vectors({"films": [Taught(("yes",), (target(HAPPY),))], "other": corpus["a"]}, model)
+    assert calibrate_model(model, held, turn_logits_of(model, held), turn_logits_of(model, held)) == {}, "of one turn"
     with pytest.raises(ValueError, match="at least two labelled turns, got 1"):
         calibrate(np.zeros((1, 41), np.float32), np.eye(41, dtype=np.float32)[:1])

@@ -144,7 +144,7 @@ def authors(tmp_path_factory):
             + [f"Worker {number} answer" for number in (1, 2, 3)]
         )
         for number in range(200):
-            text = f'- Hello . \n- {" ".join([f"w{number}"] * 3)} is number {number} .'
+            text = f"- Hello . \n- {' '.join([f'w{number}'] * 3)} is number {number} ."
             given = [answers[number % 5]] * 3 if number % 4 else [answers[(number + more) % 5] for more in range(3)]
             rows.writerow([number, number, number, text, given[0] if number % 4 else "", *given])
     return folder
@@ -200,9 +200,7 @@ def test_what_cannot_be_learned_from_is_named(folder, names, message):
         corpus_of(folder, *names)
 
 
-def test_the_labels_of_films_are_parted_by_their_dialogues_and_the_crowds_last_turn_is_its_own(
-    folder, monkeypatch
-):
+def test_the_labels_of_films_are_parted_by_their_dialogues_and_the_crowds_last_turn_is_its_own(folder, monkeypatch):
     from edos_dataset.releases.labelled_sets.record import LabelledDialogue
 
     def dialogue(name):
