@@ -32,12 +32,12 @@ SETTINGS = {
     "context_layers": 1,
     "turn_tokens": 16,
     "frozen_embeddings": False,
-    "updates": 30,
-    "batch": 16,
-    "micro_tokens": 96,
+    "updates": 60,
+    "batch": 32,
+    "micro_tokens": 256,
     "learning_rate": 0.005,
     "head_learning_rate": 0.01,
-    "averaging": 0.8,
+    "averaging": 0.7,
     "evaluations": 2,
     "context_updates": 6,
     "context_turns": 32,
@@ -90,8 +90,8 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     folder = finished(place, "dropout")
     log, metrics, record = read_log(folder), told(folder, "metrics"), told(folder)
     losses = [entry["loss"] for entry in log if "loss" in entry]
-    assert len(losses) == 30 and np.mean(losses[-5:]) < 0.7 * losses[0]
-    assert [entry["update"] for entry in log if "right_meld" in entry] == [15, 30]
+    assert len(losses) == 60 and np.mean(losses[-5:]) < 0.7 * losses[0]
+    assert [entry["update"] for entry in log if "right_meld" in entry] == [30, 60]
     assert metrics["turns"] == {"emorynlp": HELD, "meld": 48, "xed": metrics["turns"]["xed"]}
     for part in ("right_alone", "right_in_dialogue"):
         assert set(metrics[part]) == {"meld", "emorynlp", "xed"} and metrics[part]["meld"] > 0.8, "the word tells it"
@@ -108,7 +108,7 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     }
     assert sum(source["share"] for source in record["sources"].values()) == pytest.approx(1, abs=1e-3)
     taken = sum(source["texts"] * source["rounds"] for source in record["sources"].values())
-    assert taken == pytest.approx(30 * 16, rel=0.02)
+    assert taken == pytest.approx(60 * 32, rel=0.02)
     left = {path.name for path in folder.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "context.py", "README.md", "log.jsonl"} <= left
     assert not [name for name in left if name.startswith(("checkpoint", "best")) or name.endswith(".tmp")]
@@ -147,7 +147,7 @@ def test_a_training_that_was_ended_anywhere_goes_on_to_the_same_weights(place, m
     with monkeypatch.context() as patch, pytest.raises(SystemExit, match="the lights went out"):
         patch.setattr(train_labels, "fit_context", stop)
         run_here(*place.command("dropout", "ended"))
-    assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-30"]
+    assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-60"]
     with monkeypatch.context() as patch:
         patch.setattr(training.labels.fit, "take_step", stop)  # the encoder is trained
         run_here(*place.command("dropout", "ended"))
