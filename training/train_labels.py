@@ -25,6 +25,9 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.context import ContextClassifier
+from edos_dataset.labels import LABELS
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.checkpoints import remove_checkpoints
@@ -119,14 +122,14 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
     accelerator.end_training()
 
 
-def turn_logits_of(model: torch.nn.Module, held: Vectors) -> np.ndarray:
+def turn_logits_of(model: ContextClassifier, held: Vectors) -> Floats:
     """Return the logits of all labelled turns, each seen alone and before any temperature, float32 [targets, 41]."""
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     rows = np.flatnonzero(held.labelled >= 0)
     vectors = torch.from_numpy(held.values[held.rows[rows]].astype(np.float32))
-    logits = np.zeros((len(held.targets), 41), np.float32)
+    logits: Floats = np.zeros((len(held.targets), len(LABELS)), np.float32)
     with torch.inference_mode():
-        found: Any = model.turn_head(vectors.to(next(model.parameters()).device))
+        found = model.turn_head(vectors.to(next(model.parameters()).device))
         logits[held.labelled[rows]] = found.float().cpu().numpy()
     return logits
 

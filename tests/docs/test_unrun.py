@@ -44,7 +44,7 @@ def parse(command, words):
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_commands_are_understood(page, command):
     words = shlex.split(command.replace("\\\n", " "), comments=True)
-    assert words[0] in ("edos", "pip", "make", "accelerate")
+    assert words[0] in ("edos", "pip", "make", "accelerate", "python")
     launched = ["accelerate", "launch", "-m", "edos_dataset"]
     if words[0] == "edos" or words[:4] == launched:
         parse(get_command(app), words[4:] if words[:4] == launched else words[1:])

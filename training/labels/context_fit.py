@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -51,12 +52,13 @@ def fit_context(
 
 def start_from_turn_head(model: ContextClassifier) -> None:
     """Let the head for the turn in its dialogue say what the one for the turn alone says."""
-    first, own = model.dialogue_head[1], model.turn_head[1]
+    head, alone = cast(Any, model.dialogue_head), cast(Any, model.turn_head)
+    first, own = head[1], alone[1]
     with torch.no_grad():
         first.weight.zero_()
         first.weight[:, : own.weight.shape[1]] = own.weight
         first.bias.copy_(own.bias)
-        model.dialogue_head[4].load_state_dict(model.turn_head[4].state_dict())
+        head[4].load_state_dict(alone[4].state_dict())
 
 
 def _plan(train: Vectors, recipe: LabelsRecipe) -> Iterator[list[int]]:
@@ -104,7 +106,7 @@ def _step(
 
 def logits_of(model: ContextClassifier, vectors: Vectors, accelerator: Accelerator) -> Floats:
     """Return the logits of all labelled turns, seen in their dialogues, float32 [targets, 41]."""
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     logits = np.zeros((len(vectors.targets), len(LABELS)), np.float32)
     with torch.inference_mode():
         for start in range(0, len(vectors.bounds) - 1, _BLOCK):

@@ -168,7 +168,8 @@ def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> None:
     part.
     """
     parts: dict[str, list[Taught]] = {"train": [], "held": [], "test": []}
-    read, rejects = {}, 0
+    read: dict[str, Path] = {}
+    rejects = 0
     for split, file in ((split, file) for split, files in SOURCES[name].files.items() for file in files):
         if not (folder / file).is_file() or not (learned or split == "test" or _holds_out(name, file)):
             continue

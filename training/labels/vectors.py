@@ -18,7 +18,7 @@ from training.classifier.batches import micro_batches, pad
 from training.labels.model import turn_ids
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
-from training.labels.targets import whole_set
+from training.labels.targets import Target, whole_set
 
 _TOKENS = 2048
 
@@ -82,7 +82,8 @@ def vectors_of(
     texts: dict[str, int] = {}
     rows: list[int] = []
     labelled: list[int] = []
-    bounds, targets, sources = [0], [], {}
+    targets: list[Target] = []
+    bounds, sources = [0], {}
     for name, dialogues in corpus.items():
         begin, taken = len(bounds) - 1, 0
         for number in np.random.default_rng(recipe.seed).permutation(len(dialogues)).tolist():
@@ -128,7 +129,7 @@ def encode(
     """Return the vectors of turns, float16 [n, width], as runs keep them."""
     inputs = turn_ids(texts, tokenizer, recipe.turn_tokens)
     parts: list[tuple[Ints, Floats]] = []
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     with torch.inference_mode(), accelerator.autocast():
         batches = micro_batches(np.arange(len(inputs)), inputs, _TOKENS)
         for batch in batches[accelerator.process_index :: accelerator.num_processes]:
@@ -136,7 +137,7 @@ def encode(
             found = model.encode(ids.to(accelerator.device), mask.to(accelerator.device))
             parts.append((batch, found.float().cpu().numpy().astype(np.float16)))
     parts = gather_object(parts)
-    vectors = np.zeros((len(inputs), parts[0][1].shape[1] if parts else 0), np.float16)
-    for batch, found in parts:
-        vectors[batch] = found
+    vectors: Floats = np.zeros((len(inputs), parts[0][1].shape[1] if parts else 0), np.float16)
+    for batch, own in parts:
+        vectors[batch] = own
     return vectors
