@@ -22,7 +22,7 @@ def read_esconv(path: Path) -> Iterator[LabelledDialogue | Reject]:
     """
     first, turns = 1, dict[int, Turn]()
     for number, line in lines_of(path):
-        matches = [_TURN.fullmatch(part.strip()) for part in re.split(r"\s+EOS\s+", line)]
+        matches = [_TURN.fullmatch(part.strip()) for part in " ".join(line.split()).split(" EOS ")]
         found = {int(match[2]): _turn(number, match) for match in matches if match}
         if len(found) != len(matches):
             yield Reject(path.name, number, "wrong_columns", line[:60])
