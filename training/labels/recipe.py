@@ -86,7 +86,18 @@ class LabelsRecipe:
     seed: int = 0
 
 
-_FROM_ONE = ["updates", "batch", "micro_tokens", "turn_tokens", "repeats", "most", "evaluations", "window", "span", "encode_tokens"]
+_FROM_ONE = [
+    "updates",
+    "batch",
+    "micro_tokens",
+    "turn_tokens",
+    "repeats",
+    "most",
+    "evaluations",
+    "window",
+    "span",
+    "encode_tokens",
+]
 _BELOW_ONE = ["label_smoothing", "dropout", "encoder_dropout", "warmup", "averaging"]
 
 
