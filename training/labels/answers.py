@@ -14,6 +14,7 @@ from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.labels import LABELS
 from training.classifier.batches import micro_batches, pad
 from training.labels.model import turn_ids
+from training.labels.plan import turns_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Target, whole_set
@@ -48,13 +49,10 @@ class Vectors:
         """Return of some dialogues the vectors [turns, width], the row of each turn's first one, which turns are
         labelled, and the rows of their targets.
         """
-        spans = [np.arange(self.bounds[each], self.bounds[each + 1]) for each in dialogues]
-        turns = np.concatenate(spans)
-        starts = np.repeat(np.cumsum([0, *map(len, spans)])[:-1], [len(span) for span in spans])
-        targets = self.labelled[turns]
-        chosen = np.flatnonzero(targets >= 0)
+        turns, starts, chosen = turns_of(dialogues, self.bounds, self.labelled)
         vectors = torch.from_numpy(self.values[self.rows[turns]].astype(np.float32))
-        return vectors, torch.from_numpy(starts), torch.from_numpy(chosen), torch.from_numpy(targets[chosen])
+        targets = torch.from_numpy(self.labelled[turns[chosen]])
+        return vectors, torch.from_numpy(starts), torch.from_numpy(chosen), targets
 
 
 def vectors_of(
@@ -132,7 +130,7 @@ def encode(
 
 def answers_of(model: ContextClassifier, vectors: Vectors, accelerator: Accelerator) -> tuple[Floats, Floats]:
     """Return the logits of all labelled turns, each alone and in its dialogue, two of float32 [targets, 41]."""
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     alone, seen = (np.zeros((len(vectors.targets), len(LABELS)), np.float32) for _ in range(2))
     with torch.inference_mode():
         for start in range(0, len(vectors.bounds) - 1, _BLOCK):

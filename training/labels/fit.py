@@ -22,7 +22,7 @@ from training.classifier.log import Log
 from training.labels.answers import answers_of, hits, vectors_of
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
-from training.labels.plan import Lessons, updates_of
+from training.labels.plan import Lessons, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 
@@ -94,15 +94,16 @@ def take_step(
     groups = _groups(parts[:1] if silent else own, inputs, lessons, recipe.micro_tokens)
     summed = torch.zeros((), device=accelerator.device)
     for number, group in enumerate(groups, start=1):
-        turns, starts, chosen = turns_of(group, lessons)
+        turns, starts, chosen = turns_of(group, lessons.bounds, lessons.labelled)
         batches, order = batches_of([inputs[turn] for turn in turns], padding, recipe.encode_tokens)
         rows = lessons.labelled[turns[chosen]]
         moved = [(ids.to(accelerator.device), mask.to(accelerator.device)) for ids, mask in batches]
         places = (torch.from_numpy(each).to(accelerator.device) for each in (order, starts, chosen))
-        truth = [part[rows].to(accelerator.device) for part in (lessons.values, lessons.wide, lessons.kinds)]
+        values, wide, kinds = (each[rows].to(accelerator.device) for each in (lessons.values, lessons.wide, lessons.kinds))
+        settings = recipe.silent_weight, recipe.label_smoothing
         with nullcontext() if number == len(groups) else accelerator.no_sync(model):
             heads = model(moved, *places)
-            losses = [loss_of(logits.float(), *truth, recipe.silent_weight, recipe.label_smoothing) for logits in heads]
+            losses = [loss_of(logits.float(), values, wide, kinds, *settings) for logits in heads]
             loss = torch.stack(losses).mean(0).sum() / total * (not silent)
             # Gradients are averaged over the processes, and the loss is a sum over them.
             accelerator.backward(loss * accelerator.num_processes)
@@ -111,17 +112,6 @@ def take_step(
     optimizer.step()
     optimizer.zero_grad()
     return float(accelerator.reduce(summed, "sum"))
-
-
-def turns_of(parts: Sequence[int] | Ints, lessons: Lessons) -> tuple[Ints, Ints, Ints]:
-    """Return the turns of parts one behind the other, int64 [turns]; for each the place of its part's first turn among
-    them; and the places of those that have a label.
-    """
-    spans = [np.arange(lessons.bounds[part], lessons.bounds[part + 1]) for part in parts]
-    turns = np.concatenate(spans)
-    sizes = [len(span) for span in spans]
-    starts = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
-    return turns, starts, np.flatnonzero(lessons.labelled[turns] >= 0)
 
 
 def batches_of(

@@ -49,7 +49,11 @@ class Lessons:
 
 
 def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> Lessons:
-    """Return what is learned from, of each source at most `repeats` labelled turns with the same words."""
+    """Return what is learned from, of each source at most `repeats` labelled turns with the same words.
+
+    Raises:
+        ValueError: nothing is left to learn from.
+    """
     texts: list[str] = []
     labelled: list[int] = []
     targets: list[Target] = []
@@ -64,6 +68,11 @@ def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> L
                     targets += [] if target is None else [target]
                 bounds.append(len(texts))
         sources[name] = begin, len(bounds) - 1
+    if not targets:
+        raise ValueError(
+            f"the sources {', '.join(train)} leave nothing to learn from: every labelled turn is empty or a near-copy of a "
+            "held-out one"
+        )
     values = np.stack([target.values for target in targets])
     kinds = torch.tensor([int(target.kind) for target in targets])
     wide = torch.from_numpy(whole_set(values))
@@ -99,6 +108,22 @@ def parts_of(dialogue: Taught, span: int, history: int) -> Iterator[Taught]:
             start = end
         if start < len(needed) and not needed[start]:
             start = end
+
+
+def turns_of(parts: Sequence[int], bounds: Ints, labelled: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the turns of parts one behind the other, int64 [turns]; for each the place of its part's first turn among
+    them; and the places of those that have a label.
+
+    Args:
+        parts: numbers of parts, or of whole dialogues.
+        bounds: the turns of part i are `bounds[i]:bounds[i + 1]`.
+        labelled: int64 [all turns], row of a turn's target, -1 without.
+    """
+    spans = [np.arange(bounds[part], bounds[part + 1]) for part in parts]
+    sizes = [len(span) for span in spans]
+    turns = np.concatenate(spans)
+    starts = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
+    return turns, starts, np.flatnonzero(labelled[turns] >= 0)
 
 
 def shares_of(sizes: Mapping[str, int], recipe: LabelsRecipe) -> dict[str, float]:

@@ -30,8 +30,8 @@ class LabelsRecipe:
         dropout, encoder_dropout: of the heads, and of the encoder's hidden states.
         frozen_embeddings: leave the token embeddings as they are.
         updates, batch: how many, and labelled turns in each, over all processes.
-        micro_tokens: most tokens, padding included, of a forward pass in one process.
-        encode_tokens: most tokens that the encoder reads at once, so that little is padding.
+        micro_tokens: tokens of the parts of dialogues in a forward pass of one process, at most.
+        encode_tokens: most tokens, padding included, that the encoder reads at once in it.
         learning_rate, head_learning_rate, warmup, weight_decay, gradient_norm, beta_2, averaging: AdamW, linear warm-up
             and decay; a moving average of the weights is what is kept.
         evaluations: looks at the validation parts; none decides.
@@ -41,7 +41,7 @@ class LabelsRecipe:
         context_layers, context_heads, window: their size, and the earlier turns that a layer looks back at.
         context_rate: their highest learning rate.
         span: turns of a dialogue that are read together in training, at most.
-        history: turns without a label that are read before one with a label, at most.
+        history: turns without a label that are read before one with a label, at most; fewer than `span`.
 
     seed: of everything random.
     """
@@ -118,6 +118,8 @@ def read_recipe(path: Path) -> LabelsRecipe:
     for key in _BELOW_ONE:
         if not 0 <= getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
+    if not 0 <= recipe.history < recipe.span:
+        raise RecipeError(f"{path}: history must be at least 0 and below span ({recipe.span}), got {recipe.history}")
     if not recipe.sources or not all(value > 0 for value in recipe.sources.values()):
         raise RecipeError(f"{path}: sources must name at least one source, each with a number above 0")
     return recipe
