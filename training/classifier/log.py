@@ -39,7 +39,8 @@ class Log:
 
     def look(self, update: int, head: str, right: dict[str, float]) -> None:
         """Log which share of each source's held-out turns a head gets right."""
-        self._write({"update": update, **{f"right_{head.replace(' ', '_')}_{name}": value for name, value in right.items()}})
+        key = f"right_{head.replace(' ', '_')}"
+        self._write({"update": update, **{f"{key}_{name}": value for name, value in right.items()}})
         told = ", ".join(f"{name} {value:.1%}" for name, value in right.items())
         self.accelerator.print(f"update {update}, held-out turns {head}: right: {told}")
 

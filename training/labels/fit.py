@@ -99,7 +99,8 @@ def take_step(
         rows = lessons.labelled[turns[chosen]]
         moved = [(ids.to(accelerator.device), mask.to(accelerator.device)) for ids, mask in batches]
         places = (torch.from_numpy(each).to(accelerator.device) for each in (order, starts, chosen))
-        values, wide, kinds = (each[rows].to(accelerator.device) for each in (lessons.values, lessons.wide, lessons.kinds))
+        truth = (lessons.values, lessons.wide, lessons.kinds)
+        values, wide, kinds = (each[rows].to(accelerator.device) for each in truth)
         settings = recipe.silent_weight, recipe.label_smoothing
         with nullcontext() if number == len(groups) else accelerator.no_sync(model):
             heads = model(moved, *places)

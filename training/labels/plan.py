@@ -70,8 +70,8 @@ def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> L
         sources[name] = begin, len(bounds) - 1
     if not targets:
         raise ValueError(
-            f"the sources {', '.join(train)} leave nothing to learn from: every labelled turn is empty or a near-copy of a "
-            "held-out one"
+            f"the sources {', '.join(train)} leave nothing to learn from: every labelled turn is empty or a near-copy "
+            "of a held-out one"
         )
     values = np.stack([target.values for target in targets])
     kinds = torch.tensor([int(target.kind) for target in targets])

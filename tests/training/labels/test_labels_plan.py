@@ -135,7 +135,9 @@ def test_shares_are_of_labelled_turns_however_many_of_them_a_part_has():
     sums = [int(lessons.taught[parts].sum()) for parts in plan]
     assert min(sums) >= 40 and max(sums) < 40 + 8, "not one part more than needed"
     seen = np.concatenate(plan)
-    turns = {name: lessons.taught[seen[(seen >= start) & (seen < stop)]].sum() for name, (start, stop) in
-             lessons.sources.items()}
+    turns = {
+        name: lessons.taught[seen[(seen >= start) & (seen < stop)]].sum()
+        for name, (start, stop) in lessons.sources.items()
+    }
     shares = {name: count / sum(sums) for name, count in turns.items()}
     assert shares == pytest.approx({"a": 0.25, "b": 0.25, "c": 0.5}, abs=0.03)
