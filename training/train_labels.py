@@ -4,9 +4,8 @@
         "$EDOS_DATA_DIR" --out models/labels
 
 It learns from everything that others labelled (`training/labels/sources.py`): a label of theirs is a set of ours, of
-which one is right. First the encoder and the head for the turn alone are trained, on texts of all sources mixed; then
-every distinct turn is encoded once, and the context layers and their head are trained on these vectors; then the
-probabilities are calibrated on turns of films.
+which one is right. Both heads are trained at once, on parts of dialogues of all sources mixed; then the probabilities
+are calibrated on turns of films.
 
 It runs on a CPU, in several processes and on GPUs. A training that was killed goes on with the same command, from its
 last checkpoint, to the same weights. `--out` becomes a model folder: the weights with their code and tokenizer,
@@ -20,25 +19,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
-from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.context import ContextClassifier
-from edos_dataset.labels import LABELS
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.checkpoints import remove_checkpoints
-from training.labels.context_fit import fit_context, hits, logits_of, rows_of
+from training.labels.answers import answers_of, hits, rows_of, vectors_of
 from training.labels.fit import fit
-from training.labels.model import TurnModel, build_model, build_tokenizer
-from training.labels.plan import texts_of
+from training.labels.model import JointModel, build_model, build_tokenizer
+from training.labels.plan import lessons_of
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.results import calibrate_model, make_record, rounded, write_model
 from training.labels.sources import load_corpus
-from training.labels.vectors import Vectors, vectors_of
 
 
 def main() -> None:
@@ -87,51 +81,32 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
         corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    texts = texts_of(corpus.train, recipe.repeats)
+    lessons = lessons_of(corpus.train, recipe)
     accelerator.print(
-        f"{len(texts.texts)} texts of {len(texts.bounds)} sources; left out as near-copies of held-out ones: "
-        f"{sum(corpus.left_out.values())}; precision {accelerator.mixed_precision}"
+        f"{len(lessons.values)} labelled turns of {len(lessons.sources)} sources; left out as near-copies of held-out "
+        f"ones: {sum(corpus.left_out.values())}; precision {accelerator.mixed_precision}"
     )
     set_seed(recipe.seed)
     tokenizer = build_tokenizer(recipe)
     model = build_model(recipe, tokenizer)
     set_seed(recipe.seed, device_specific=True)  # the model starts alike in all processes; dropout differs
-    progress = fit(TurnModel(model), texts, corpus.held, tokenizer, recipe, accelerator, arguments)
-    model.to(accelerator.device)
-    learned, held = (
-        vectors_of(part, model, tokenizer, recipe, accelerator, most, cache)
-        for part, most in ((corpus.train, recipe.context_most), (corpus.held, None))
-    )
-    looks = fit_context(model, learned, held, recipe, accelerator)
-    alone, seen = turn_logits_of(model, held), logits_of(model, held, accelerator)
-    calibration = calibrate_model(model, held, alone, seen)
-    seen = logits_of(model, held, accelerator)  # with the shift of labels, as the model answers
+    progress = fit(JointModel(model), lessons, corpus.held, tokenizer, recipe, accelerator, arguments)
+    held = vectors_of(corpus.held, model.to(accelerator.device), tokenizer, recipe, accelerator)
+    calibration = calibrate_model(model, held, *answers_of(model, held, accelerator))
+    alone, seen = answers_of(model, held, accelerator)  # with the shift of labels, as the model answers
     if accelerator.is_main_process:
         making: dict[str, Any] = {"processes": accelerator.num_processes, "training_seconds": round(progress.seconds)}
         making |= {"precision": str(accelerator.mixed_precision), "calibration": calibration}
-        record = make_record(recipe, corpus, texts, arguments, making)
+        record = make_record(recipe, corpus, lessons, arguments, making)
         metrics: dict[str, Any] = {"turns": {name: len(rows_of(held, name)) for name in held.sources}}
         metrics |= {"right_alone": rounded(hits(held, alone)), "right_in_dialogue": rounded(hits(held, seen))}
-        metrics |= {"context": looks, "calibration": calibration}
-        write_model(model.cpu(), tokenizer, record, metrics, arguments.out)
+        write_model(model.cpu(), tokenizer, record, metrics | {"calibration": calibration}, arguments.out)
         remove_checkpoints(arguments.out)
         accelerator.print(
             f"alone {metrics['right_alone']}\nin its dialogue {metrics['right_in_dialogue']}\n{calibration}"
         )
     accelerator.wait_for_everyone()
     accelerator.end_training()
-
-
-def turn_logits_of(model: ContextClassifier, held: Vectors) -> Floats:
-    """Return the logits of all labelled turns, each seen alone and before any temperature, float32 [targets, 41]."""
-    model.eval()  # type: ignore[no-untyped-call]
-    rows = np.flatnonzero(held.labelled >= 0)
-    vectors = torch.from_numpy(held.values[held.rows[rows]].astype(np.float32))
-    logits: Floats = np.zeros((len(held.targets), len(LABELS)), np.float32)
-    with torch.inference_mode():
-        found = model.turn_head(vectors.to(next(model.parameters()).device))
-        logits[held.labelled[rows]] = found.float().cpu().numpy()
-    return logits
 
 
 def _threads() -> int:

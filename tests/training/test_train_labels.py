@@ -20,7 +20,7 @@ from edos_dataset.labels import LABELS
 from labelled_sets import write_sets
 from training import train_labels
 from training.held_out import held_out
-from training.labels.recipe import LabelsRecipe, read_recipe
+from training.labels.recipe import read_recipe
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 SCRIPT = TRAINING / "train_labels.py"
@@ -39,8 +39,9 @@ SETTINGS = {
     "head_learning_rate": 0.01,
     "averaging": 0.7,
     "evaluations": 2,
-    "context_updates": 6,
-    "context_turns": 32,
+    "context_rate": 0.005,
+    "span": 3,
+    "history": 1,
     "precision": "no",
 }
 
@@ -51,7 +52,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("labels")
     base = {"base_model": str(make_backbone(folder / "backbone")), **SETTINGS}
     write_sets(folder / "data")
-    silent = {"dropout": 0.0, "encoder_dropout": 0.0, "context_dropout": 0.0, "updates": 6}
+    silent = {"dropout": 0.0, "encoder_dropout": 0.0, "updates": 6}
     for name, more in (("dropout", {}), ("silent", silent), ("half", {"updates": 4, "precision": "bf16", "layers": 1})):
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({**base, **more}))
 
@@ -91,11 +92,11 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     log, metrics, record = read_log(folder), told(folder, "metrics"), told(folder)
     losses = [entry["loss"] for entry in log if "loss" in entry]
     assert len(losses) == 60 and np.mean(losses[-5:]) < 0.7 * losses[0]
-    assert [entry["update"] for entry in log if "right_meld" in entry] == [30, 60]
+    assert [entry["update"] for entry in log if "right_alone_meld" in entry] == [30, 60]
+    assert [entry["update"] for entry in log if "right_in_dialogue_meld" in entry] == [30, 60]
     assert metrics["turns"] == {"emorynlp": HELD, "meld": 48, "xed": metrics["turns"]["xed"]}
     for part in ("right_alone", "right_in_dialogue"):
         assert set(metrics[part]) == {"meld", "emorynlp", "xed"} and metrics[part]["meld"] > 0.8, "the word tells it"
-    assert [entry["update"] for entry in metrics["context"]] == [3, 6]
     assert metrics["calibration"] == record["calibration"] == {}, "no turns of films or of the weak labeler's set"
     assert record["name"] == "mine" and record["seed"] == 0 and record["processes"] == 1
     assert record["limitations"] == []
@@ -107,7 +108,7 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
         "xed/neu_en.txt": "CC BY 4.0",
     }
     assert sum(source["share"] for source in record["sources"].values()) == pytest.approx(1, abs=1e-3)
-    taken = sum(source["texts"] * source["rounds"] for source in record["sources"].values())
+    taken = sum(source["turns"] * source["rounds"] for source in record["sources"].values())
     assert taken == pytest.approx(60 * 32, rel=0.02)
     left = {path.name for path in folder.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "context.py", "README.md", "log.jsonl"} <= left
@@ -145,11 +146,11 @@ def test_a_training_that_was_ended_anywhere_goes_on_to_the_same_weights(place, m
     with pytest.raises(SystemExit, match=r"checkpoint-10 belongs to another training \(recipe differ\)"):
         run_here(*place.command("silent", "ended"))
     with monkeypatch.context() as patch, pytest.raises(SystemExit, match="the lights went out"):
-        patch.setattr(train_labels, "fit_context", stop)
+        patch.setattr(train_labels, "calibrate_model", stop)
         run_here(*place.command("dropout", "ended"))
     assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-60"]
     with monkeypatch.context() as patch:
-        patch.setattr(training.labels.fit, "take_step", stop)  # the encoder is trained
+        patch.setattr(training.labels.fit, "take_step", stop)  # every update is done
         run_here(*place.command("dropout", "ended"))
     assert read_log(folder) == read_log(whole) and told(folder, "metrics") == told(whole, "metrics")
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
@@ -163,10 +164,8 @@ def test_two_processes_train_as_one_does(place, commands):
     assert [told(folder)["processes"] for folder in (one, two)] == [1, 2]
     losses, others = ([entry["loss"] for entry in read_log(folder) if "loss" in entry] for folder in (one, two))
     assert len(losses) == 6 and others == pytest.approx(losses, rel=1e-4)
-    assert told(two, "metrics")["context"][-1]["loss"] == pytest.approx(
-        told(one, "metrics")["context"][-1]["loss"], rel=1e-2
-    ), "the vectors that one process encoded and the other did not came together in order"
-    assert told(two, "metrics")["right_alone"] == pytest.approx(told(one, "metrics")["right_alone"], abs=0.05)
+    for part in ("right_alone", "right_in_dialogue"):  # the vectors that each process encoded came together in order
+        assert told(two, "metrics")[part] == pytest.approx(told(one, "metrics")[part], abs=0.05)
 
 
 def test_half_precision_and_fewer_layers(place):
@@ -181,7 +180,10 @@ def test_half_precision_and_fewer_layers(place):
     [
         ({"recipe": {"learning_rat": 0.1}}, "has no parameter 'learning_rat'.*'learning_rate'"),
         ({"recipe": {"batch": 0}}, "batch must be at least 1, got 0"),
-        ({"recipe": {"context_turns": 0}}, "context_turns must be at least 1, got 0"),
+        ({"recipe": {"span": 0}}, "span must be at least 1, got 0"),
+        ({"recipe": {"history": 3}}, r"history must be at least 0 and below span \(3\), got 3"),
+        ({"recipe": {"history": -1}}, r"history must be at least 0 and below span \(3\), got -1"),
+        ({"recipe": {"context_updates": 6}}, "has no parameter 'context_updates'"),
         ({"recipe": {"averaging": 1.0}}, "averaging must be at least 0 and below 1, got 1.0"),
         ({"recipe": {"sources": {}}}, "sources must name at least one source, each with a number above 0"),
         ({"recipe": {"sources": {"meld": 0}}}, "each with a number above 0"),
@@ -208,11 +210,6 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(place, capsys, change
     said = capsys.readouterr().err if stop.value.code == 2 else stop.value.code
     assert re.search(message, said), said
     shutil.rmtree(place.folder / "bad", ignore_errors=True)
-
-
-def test_an_update_must_have_a_text_for_every_process(tmp_path):
-    with pytest.raises(ValueError, match="batch is 1, but 2 processes run: each needs a text of an update"):
-        training.labels.fit.fit(None, None, {}, None, LabelsRecipe(batch=1), SimpleNamespace(num_processes=2), None)
 
 
 @pytest.mark.parametrize("path", sorted((TRAINING / "recipes").glob("*/labels*.yaml")), ids=lambda path: path.stem)

@@ -37,11 +37,12 @@ class Log:
         self._write({"update": update, "validation_cross_entropy": value, "validation_accuracy": accuracy})
         self.accelerator.print(f"update {update}: validation cross-entropy {value:.4f}, accuracy {accuracy:.2%}")
 
-    def look(self, update: int, right: dict[str, float]) -> None:
-        """Log which share of each source's held-out turns is right."""
-        self._write({"update": update, **{f"right_{name}": value for name, value in right.items()}})
+    def look(self, update: int, head: str, right: dict[str, float]) -> None:
+        """Log which share of each source's held-out turns a head gets right."""
+        key = f"right_{head.replace(' ', '_')}"
+        self._write({"update": update, **{f"{key}_{name}": value for name, value in right.items()}})
         told = ", ".join(f"{name} {value:.1%}" for name, value in right.items())
-        self.accelerator.print(f"update {update}: right of held-out turns: {told}")
+        self.accelerator.print(f"update {update}, held-out turns {head}: right: {told}")
 
     def _write(self, entry: dict[str, float]) -> None:
         self.accelerator.log(

@@ -1,4 +1,4 @@
-"""Updates, looks at the validation parts and checkpoints of the turn encoder's training."""
+"""Updates, looks at the validation parts and checkpoints of the training."""
 
 import argparse
 import hashlib
@@ -14,24 +14,25 @@ from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
 from transformers import PreTrainedTokenizerBase
 
-from edos_dataset.arrays import Floats, Ints
-from edos_dataset.crowd.splits import plain_text
-from training.classifier.batches import WeightAverage, micro_batches, pad
+from edos_dataset.arrays import Ints
+from edos_dataset.labeling.models.batches import token_batches
+from training.classifier.batches import WeightAverage, pad
 from training.classifier.checkpoints import Progress, resume
 from training.classifier.log import Log
+from training.labels.answers import answers_of, hits, vectors_of
 from training.labels.loss import loss_of
-from training.labels.model import TurnModel, turn_ids
-from training.labels.plan import Texts, updates_of
+from training.labels.model import JointModel, turn_ids
+from training.labels.plan import Lessons, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 
-_LOOKED_AT = 2000
-"""Held-out turns of a source that a look takes at most."""
+_LOOKED_AT = 1000
+"""Held-out turns of a source that a look takes, about."""
 
 
 def fit(
-    model: TurnModel,
-    texts: Texts,
+    model: JointModel,
+    lessons: Lessons,
     held: Mapping[str, Sequence[Taught]],
     tokenizer: PreTrainedTokenizerBase,
     recipe: LabelsRecipe,
@@ -42,14 +43,10 @@ def fit(
     decide nothing.
 
     Raises:
-        ValueError: an update has fewer texts than there are processes, or the folder is of another training.
+        ValueError: the folder is of another training.
     """
-    if recipe.batch < accelerator.num_processes:
-        raise ValueError(
-            f"batch is {recipe.batch}, but {accelerator.num_processes} processes run: each needs a text of an update"
-        )
-    inputs = turn_ids(texts.texts, tokenizer, recipe.turn_tokens)
-    plan = updates_of(texts, [len(ids) for ids in inputs], recipe)
+    inputs = turn_ids(lessons.texts, tokenizer, recipe.turn_tokens)
+    plan = updates_of(lessons, recipe)
     looks = set(np.linspace(0, len(plan), recipe.evaluations + 1).round().astype(int).tolist())
     prepared, optimizer = accelerator.prepare(
         model, torch.optim.AdamW(model.groups(recipe), betas=(0.9, recipe.beta_2))
@@ -59,17 +56,17 @@ def fit(
         optimizer.optimizer, lambda update: rate_factor(update, len(plan), recipe.warmup)
     )
     accelerator.register_for_checkpointing(average, rates)
-    progress = resume(arguments.out, fingerprint(recipe, inputs, texts), accelerator)
+    progress = resume(arguments.out, fingerprint(recipe, inputs, lessons), accelerator)
     log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
-    for rows in plan[progress.update :]:
-        loss = take_step(prepared, optimizer, rows, inputs, texts, tokenizer.pad_token_id or 0, recipe, accelerator)
+    for parts in plan[progress.update :]:
+        loss = take_step(prepared, optimizer, parts, inputs, lessons, tokenizer.pad_token_id or 0, recipe, accelerator)
         log.update(progress.update + 1, len(plan), loss, float(rates.get_last_lr()[-1]), time.perf_counter() - begun)
         rates.step()
         average.add()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
         if progress.update in looks:
             with average.applied():
-                log.look(progress.update, look(model, held, tokenizer, recipe, accelerator))
+                look(model, held, tokenizer, recipe, accelerator, log, progress.update)
         if progress.update % arguments.checkpoint_every == 0 or progress.update == len(plan):
             progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
@@ -80,72 +77,82 @@ def fit(
 def take_step(
     model: torch.nn.Module,
     optimizer: AcceleratedOptimizer,
-    rows: Ints,
+    parts: Ints,
     inputs: Sequence[list[int]],
-    texts: Texts,
+    lessons: Lessons,
     padding: int,
     recipe: LabelsRecipe,
     accelerator: Accelerator,
 ) -> float:
-    """Update the weights by some texts, each process by its share of them; return the mean loss (nats) over all."""
+    """Update the weights by parts of dialogues, each process by its share of them; return the mean loss (nats) over all
+    labelled turns, the mean of both heads.
+    """
     model.train()
-    own = rows[accelerator.process_index :: accelerator.num_processes]
-    batches = micro_batches(own, inputs, recipe.micro_tokens)
-    total = torch.zeros((), device=accelerator.device)
-    for number, batch in enumerate(batches, start=1):
-        ids, mask = (tensor.to(accelerator.device) for tensor in pad([inputs[row] for row in batch], padding))
-        values, wide, kinds = (part[batch].to(accelerator.device) for part in (texts.values, texts.wide, texts.kinds))
-        with nullcontext() if number == len(batches) else accelerator.no_sync(model):
-            logits = model(ids, mask)
-            losses = loss_of(logits.float(), values, wide, kinds, recipe.silent_weight, recipe.label_smoothing)
-            loss = losses.sum() / len(rows)
+    total = int(lessons.taught[parts].sum())
+    own = parts[accelerator.process_index :: accelerator.num_processes]
+    silent = len(own) == 0  # every process must take part in the exchange of gradients
+    groups = _groups(parts[:1] if silent else own, inputs, lessons, recipe.micro_tokens)
+    summed = torch.zeros((), device=accelerator.device)
+    for number, group in enumerate(groups, start=1):
+        turns, starts, chosen = turns_of(group, lessons.bounds, lessons.labelled)
+        batches, order = batches_of([inputs[turn] for turn in turns], padding, recipe.encode_tokens)
+        rows = lessons.labelled[turns[chosen]]
+        moved = [(ids.to(accelerator.device), mask.to(accelerator.device)) for ids, mask in batches]
+        places = (torch.from_numpy(each).to(accelerator.device) for each in (order, starts, chosen))
+        truth = (lessons.values, lessons.wide, lessons.kinds)
+        values, wide, kinds = (each[rows].to(accelerator.device) for each in truth)
+        settings = recipe.silent_weight, recipe.label_smoothing
+        with nullcontext() if number == len(groups) else accelerator.no_sync(model):
+            heads = model(moved, *places)
+            losses = [loss_of(logits.float(), values, wide, kinds, *settings) for logits in heads]
+            loss = torch.stack(losses).mean(0).sum() / total * (not silent)
             # Gradients are averaged over the processes, and the loss is a sum over them.
             accelerator.backward(loss * accelerator.num_processes)
-        total += loss.detach()
+        summed += loss.detach()
     accelerator.clip_grad_norm_(model.parameters(), recipe.gradient_norm)
     optimizer.step()
     optimizer.zero_grad()
-    return float(accelerator.reduce(total, "sum"))
+    return float(accelerator.reduce(summed, "sum"))
+
+
+def batches_of(
+    inputs: Sequence[list[int]], padding: int, budget: int
+) -> tuple[list[tuple[torch.Tensor, torch.Tensor]], Ints]:
+    """Return ids and mask of turns in batches of like length, and for every turn its place in all batches."""
+    batches = list(token_batches([len(ids) for ids in inputs], budget))
+    order: Ints = np.argsort(np.concatenate(batches), kind="stable")
+    return [pad([inputs[row] for row in batch], padding) for batch in batches], order
+
+
+def _groups(parts: Ints, inputs: Sequence[list[int]], lessons: Lessons, budget: int) -> list[list[int]]:
+    """Cut parts into groups of at most `budget` tokens; a longer part goes alone."""
+    groups: list[list[int]] = [[]]
+    count = 0
+    for part in parts.tolist():
+        size = sum(len(inputs[turn]) for turn in range(lessons.bounds[part], lessons.bounds[part + 1]))
+        if groups[-1] and count + size > budget:
+            groups.append([])
+            count = 0
+        groups[-1].append(part)
+        count += size
+    return groups
 
 
 def look(
-    model: TurnModel,
+    model: JointModel,
     held: Mapping[str, Sequence[Taught]],
     tokenizer: PreTrainedTokenizerBase,
     recipe: LabelsRecipe,
     accelerator: Accelerator,
-) -> dict[str, float]:
-    """Return for each source the share of held-out turns whose most probable label is among the right ones."""
-    found = {}
-    for name, dialogues in held.items():
-        taught = [
-            (text, target)
-            for each in dialogues
-            for text, target in zip(each.turns, each.targets, strict=True)
-            if target is not None and plain_text(text)
-        ][:_LOOKED_AT]
-        logits = predict(model, [text for text, _ in taught], tokenizer, recipe, accelerator)
-        right = [target.holds(int(label)) for (_, target), label in zip(taught, logits.argmax(axis=1), strict=True)]
-        found[name] = float(np.mean(right)) if right else 0.0
-    return found
-
-
-def predict(
-    model: TurnModel,
-    texts: Sequence[str],
-    tokenizer: PreTrainedTokenizerBase,
-    recipe: LabelsRecipe,
-    accelerator: Accelerator,
-) -> Floats:
-    """Return the logits of turns, float32 [n, 41], before any temperature."""
-    inputs = turn_ids(texts, tokenizer, recipe.turn_tokens)
-    logits = np.zeros((len(inputs), 41), np.float32)
-    model.eval()
-    with torch.inference_mode(), accelerator.autocast():
-        for batch in micro_batches(np.arange(len(inputs)), inputs, 2048):
-            ids, mask = pad([inputs[row] for row in batch], tokenizer.pad_token_id or 0)
-            logits[batch] = model(ids.to(accelerator.device), mask.to(accelerator.device)).float().cpu().numpy()
-    return logits
+    log: Log,
+    update: int,
+) -> None:
+    """Log of each source the share of held-out turns whose most probable label is among the right ones, alone and in
+    their dialogues.
+    """
+    vectors = vectors_of(held, model.model, tokenizer, recipe, accelerator, _LOOKED_AT)
+    for head, logits in zip(("alone", "in dialogue"), answers_of(model.model, vectors, accelerator), strict=True):
+        log.look(update, head, hits(vectors, logits))
 
 
 def rate_factor(update: int, updates: int, warmup: float) -> float:
@@ -156,11 +163,10 @@ def rate_factor(update: int, updates: int, warmup: float) -> float:
     return (update + 1) / rising if update < rising else (updates - update) / max(1, updates - rising)
 
 
-def fingerprint(recipe: LabelsRecipe, inputs: Sequence[list[int]], texts: Texts) -> dict[str, Any]:
-    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be, and what is
-    trained after the encoder has no part in it.
-    """
-    settings = {name: value for name, value in asdict(recipe).items() if not name.startswith("context_")}
+def fingerprint(recipe: LabelsRecipe, inputs: Sequence[list[int]], lessons: Lessons) -> dict[str, Any]:
+    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be."""
     digest = hashlib.sha256(repr(inputs).encode())
-    digest.update(texts.values.numpy().tobytes() + texts.kinds.numpy().tobytes())
-    return {"recipe": settings, "texts": digest.hexdigest()}
+    for part in (lessons.values, lessons.kinds):
+        digest.update(part.numpy().tobytes())
+    digest.update(lessons.bounds.tobytes() + lessons.labelled.tobytes())
+    return {"recipe": asdict(recipe), "lessons": digest.hexdigest()}

@@ -55,30 +55,42 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
     return model
 
 
-class TurnModel(torch.nn.Module):
-    """What of the model reads single turns: the encoder and the head for the turn alone.
+class JointModel(torch.nn.Module):
+    """The model as it is trained: both heads of turns in parts of dialogues.
 
     Args:
-        model: the whole; its weights are shared.
+        model: the model, which is trained.
     """
 
     def __init__(self, model: ContextClassifier) -> None:
         super().__init__()
-        self.encoder, self.turn_head = model.encoder, model.turn_head
-        self.__dict__["whole"] = model  # not a part of this module, whose weights are its own alone
+        self.model = model
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits of turns, [n, 41]."""
-        whole: ContextClassifier = self.__dict__["whole"]
-        logits: torch.Tensor = self.turn_head(whole.encode(input_ids, attention_mask))
-        return logits
+    def forward(
+        self,
+        batches: Sequence[tuple[torch.Tensor, torch.Tensor]],
+        order: torch.Tensor,
+        starts: torch.Tensor,
+        chosen: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the chosen turns, alone and in their dialogues, two of [chosen, 41].
+
+        Args:
+            batches: ids and mask, [n, tokens], of turns of like length.
+            order: int64 [turns], where in all batches the turns of the parts stand, one part behind the other.
+            starts: int64 [turns], the first turn of each one's part.
+            chosen: int64 [chosen], those that have a label.
+        """
+        vectors = torch.cat([self.model.encode(ids, mask).float() for ids, mask in batches])[order]
+        return self.model.label_turns(vectors[chosen]), self.model.label_dialogues(vectors, starts)[chosen]
 
     def groups(self, recipe: LabelsRecipe) -> list[dict[str, Any]]:
         """Return the trained parameters with their learning rates; biases and normalisations have no weight decay."""
         groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}
-        for name, parameter in self.named_parameters():
+        rates = {"encoder": recipe.learning_rate, "context_layers": recipe.context_rate}
+        for name, parameter in self.model.named_parameters():
             if parameter.requires_grad:
-                rate = recipe.learning_rate if name.startswith("encoder.") else recipe.head_learning_rate
+                rate = rates.get(name.partition(".")[0], recipe.head_learning_rate)
                 groups.setdefault((rate, recipe.weight_decay if parameter.ndim > 1 else 0.0), []).append(parameter)
         return [{"params": members, "lr": rate, "weight_decay": decay} for (rate, decay), members in groups.items()]
 

@@ -1,5 +1,5 @@
-"""Which texts an update sees: sources mixed by size and wish, the same for any number of processes, and after a
-resumption.
+"""Which turns an update sees: parts of dialogues of all sources, mixed by size and wish, the same for any number of
+processes, and after a resumption.
 """
 
 from collections import Counter
@@ -15,78 +15,145 @@ from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Target, whole_set
 
-_POOL = 40
-"""Updates that are drawn at once, and sorted by length before they are parted."""
-
 
 @dataclass(frozen=True, eq=False)
-class Texts:
-    """The single turns that teach something.
+class Lessons:
+    """Parts of dialogues, cut so that no more is read than helps to label what is labelled.
 
     Attributes:
-        texts: all sources one behind the other.
-        bounds: source → its first row and the row behind its last.
-        values: float32 [n, 41] and kinds: int64 [n], of their targets.
-        wide: float32 [n, 41], as of `whole_set`.
+        texts: the turns of all parts one behind the other.
+        bounds: int64 [parts + 1], the turns of part i are `bounds[i]:bounds[i + 1]`.
+        sources: source → its first part and the one behind its last.
+        labelled: int64 [turns], row of the turn's target, -1 without.
+        values: float32 [targets, 41] and kinds: int64 [targets].
+        wide: float32 [targets, 41], as of `whole_set`.
     """
 
     texts: list[str]
-    bounds: dict[str, tuple[int, int]]
+    bounds: Ints
+    sources: dict[str, tuple[int, int]]
+    labelled: Ints
     values: torch.Tensor
     kinds: torch.Tensor
     wide: torch.Tensor
 
+    @property
+    def taught(self) -> Ints:
+        """Labelled turns of every part, int64 [parts]."""
+        counts: Ints = np.add.reduceat(self.labelled >= 0, self.bounds[:-1]).astype(np.int64)
+        return counts
 
-def texts_of(train: Mapping[str, Sequence[Taught]], repeats: int) -> Texts:
-    """Return the turns that teach something, of each source at most `repeats` with the same words."""
+    def labelled_turns(self, name: str) -> int:
+        """Return the labelled turns of a source."""
+        return int(self.taught[slice(*self.sources[name])].sum())
+
+
+def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> Lessons:
+    """Return what is learned from, of each source at most `repeats` labelled turns with the same words.
+
+    Raises:
+        ValueError: nothing is left to learn from.
+    """
     texts: list[str] = []
+    labelled: list[int] = []
     targets: list[Target] = []
-    bounds = {}
+    bounds, sources = [0], {}
     for name, dialogues in train.items():
-        begin, seen = len(texts), Counter[str]()
-        for each in dialogues:
-            for text, target in zip(each.turns, each.targets, strict=True):
-                if target is not None and (words := plain_text(text) or text):
-                    seen[words] += 1
-                    if seen[words] <= repeats:
-                        texts.append(text)
-                        targets.append(target)
-        bounds[name] = begin, len(texts)
+        begin, seen = len(bounds) - 1, Counter[str]()
+        for dialogue in dialogues:
+            for part in parts_of(_without_repeats(dialogue, seen, recipe.repeats), recipe.span, recipe.history):
+                for text, target in zip(part.turns, part.targets, strict=True):
+                    texts.append(text)
+                    labelled.append(-1 if target is None else len(targets))
+                    targets += [] if target is None else [target]
+                bounds.append(len(texts))
+        sources[name] = begin, len(bounds) - 1
+    if not targets:
+        raise ValueError(
+            f"the sources {', '.join(train)} leave nothing to learn from: every labelled turn is empty or a near-copy "
+            "of a held-out one"
+        )
     values = np.stack([target.values for target in targets])
     kinds = torch.tensor([int(target.kind) for target in targets])
-    return Texts(texts, bounds, torch.from_numpy(values), kinds, torch.from_numpy(whole_set(values)))
+    wide = torch.from_numpy(whole_set(values))
+    return Lessons(texts, np.array(bounds), sources, np.array(labelled), torch.from_numpy(values), kinds, wide)
 
 
-def shares_of(bounds: Mapping[str, tuple[int, int]], recipe: LabelsRecipe) -> dict[str, float]:
-    """Return the part of an update that each source has; they sum to 1."""
+def _without_repeats(dialogue: Taught, seen: Counter[str], most: int) -> Taught:
+    """Return a dialogue without the targets of turns whose words came often enough, or that have no letter or digit;
+    what comes is counted in `seen`.
+    """
+    targets = []
+    for text, target in zip(dialogue.turns, dialogue.targets, strict=True):
+        words = plain_text(text)
+        seen[words] += target is not None
+        targets.append(target if words and seen[words] <= most else None)
+    return Taught(dialogue.turns, tuple(targets))
+
+
+def parts_of(dialogue: Taught, span: int, history: int) -> Iterator[Taught]:
+    """Yield the parts of a dialogue: turns side by side, at most `span`, each labelled or one of the `history` turns
+    before one that is.
+    """
+    after, needed = history + 1, []
+    for target in reversed(dialogue.targets):
+        after = 0 if target is not None else after + 1
+        needed.append(after <= history)
+    needed.reverse()
+    start = 0
+    for end in range(1, len(needed) + 1):
+        if end == len(needed) or not needed[end] or end - start == span:
+            if needed[end - 1] and any(target is not None for target in dialogue.targets[start:end]):
+                yield Taught(dialogue.turns[start:end], dialogue.targets[start:end])
+            start = end
+        if start < len(needed) and not needed[start]:
+            start = end
+
+
+def turns_of(parts: Sequence[int], bounds: Ints, labelled: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the turns of parts one behind the other, int64 [turns]; for each the place of its part's first turn among
+    them; and the places of those that have a label.
+
+    Args:
+        parts: numbers of parts, or of whole dialogues.
+        bounds: the turns of part i are `bounds[i]:bounds[i + 1]`.
+        labelled: int64 [all turns], row of a turn's target, -1 without.
+    """
+    spans = [np.arange(bounds[part], bounds[part + 1]) for part in parts]
+    sizes = [len(span) for span in spans]
+    turns = np.concatenate(spans)
+    starts = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
+    return turns, starts, np.flatnonzero(labelled[turns] >= 0)
+
+
+def shares_of(sizes: Mapping[str, int], recipe: LabelsRecipe) -> dict[str, float]:
+    """Return the part of an update that each source has, by its labelled turns; they sum to 1."""
     weights = {
-        name: recipe.sources[name] * min(stop - start, recipe.most) ** recipe.temper
-        for name, (start, stop) in bounds.items()
-        if stop > start
+        name: recipe.sources[name] * min(size, recipe.most) ** recipe.temper for name, size in sizes.items() if size
     }
     total = sum(weights.values())
     return {name: weight / total for name, weight in weights.items()}
 
 
-def updates_of(texts: Texts, lengths: Sequence[int], recipe: LabelsRecipe) -> list[Ints]:
-    """Return the rows of every update. Texts of like length are in one update, so that little is padding; a source's
-    texts come in a new order each time that they are through.
-
-    Args:
-        texts: what is learned from.
-        lengths: their tokens.
-        recipe: how much of what.
+def updates_of(lessons: Lessons, recipe: LabelsRecipe) -> list[Ints]:
+    """Return the parts of every update, so many that they have at least `batch` labelled turns. A source's parts come
+    in a new order each time that they are through.
     """
     generator = np.random.default_rng(recipe.seed)
-    shares, sizes = shares_of(texts.bounds, recipe), np.asarray(lengths)
-    queues = {name: _forever(*texts.bounds[name], generator) for name in shares}
+    taught = lessons.taught
+    shares = shares_of({name: lessons.labelled_turns(name) for name in lessons.sources}, recipe)
+    # A part is drawn less often the more labelled turns it has: shares are of turns.
+    odds = np.array([shares[name] / taught[slice(*lessons.sources[name])].mean() for name in shares])
+    names, queues = list(shares), [_forever(*lessons.sources[name], generator) for name in shares]
     plan: list[Ints] = []
-    while len(plan) < recipe.updates:
-        names = generator.choice(list(shares), size=recipe.batch * _POOL, p=list(shares.values()))
-        rows = np.array([next(queues[name]) for name in names.tolist()])
-        rows = rows[np.argsort(sizes[rows], kind="stable")].reshape(_POOL, recipe.batch)
-        plan += [rows[number] for number in generator.permutation(_POOL)]
-    return plan[: recipe.updates]
+    for _ in range(recipe.updates):
+        chosen: list[int] = []
+        count = 0
+        while count < recipe.batch:
+            chosen.append(next(queues[int(generator.choice(len(names), p=odds / odds.sum()))]))
+            count += int(taught[chosen[-1]])
+        plan.append(np.array(chosen))
+    return plan
 
 
 def _forever(start: int, stop: int, generator: np.random.Generator) -> Iterator[int]:

@@ -29,18 +29,19 @@ class LabelsRecipe:
         turn_tokens: tokens of a turn that are read.
         dropout, encoder_dropout: of the heads, and of the encoder's hidden states.
         frozen_embeddings: leave the token embeddings as they are.
-        updates, batch: how many, and texts in each, over all processes.
-        micro_tokens: most tokens, padding included, of a forward pass in one process.
+        updates, batch: how many, and labelled turns in each, over all processes.
+        micro_tokens: tokens of the parts of dialogues in a forward pass of one process, at most.
+        encode_tokens: most tokens, padding included, that the encoder reads at once in it.
         learning_rate, head_learning_rate, warmup, weight_decay, gradient_norm, beta_2, averaging: AdamW, linear warm-up
             and decay; a moving average of the weights is what is kept.
         evaluations: looks at the validation parts; none decides.
         precision: "no", "bf16", or "auto": bf16 where the processors multiply in it.
 
-    Context layer, over the encoder's vectors:
-        context_layers, context_heads, window: its size, and the earlier turns that a layer looks back at.
-        context_updates, context_turns, context_rate: updates, labelled turns in each, highest learning rate.
-        context_most: labelled turns of a source that it learns from, at most.
-        context_dropout: of its inputs in training.
+    Context layers, over the encoder's vectors:
+        context_layers, context_heads, window: their size, and the earlier turns that a layer looks back at.
+        context_rate: their highest learning rate.
+        span: turns of a dialogue that are read together in training, at most.
+        history: turns without a label that are read before one with a label, at most; fewer than `span`.
 
     seed: of everything random.
     """
@@ -64,6 +65,7 @@ class LabelsRecipe:
     updates: int = 4000
     batch: int = 96
     micro_tokens: int = 8192
+    encode_tokens: int = 1536
     learning_rate: float = 2e-4
     head_learning_rate: float = 1e-3
     warmup: float = 0.06
@@ -77,11 +79,9 @@ class LabelsRecipe:
     context_layers: int = 2
     context_heads: int = 6
     window: int = 8
-    context_updates: int = 1500
-    context_turns: int = 512
     context_rate: float = 5e-4
-    context_most: int = 10_000
-    context_dropout: float = 0.2
+    span: int = 12
+    history: int = 4
 
     seed: int = 0
 
@@ -95,11 +95,10 @@ _FROM_ONE = [
     "most",
     "evaluations",
     "window",
-    "context_updates",
-    "context_turns",
-    "context_most",
+    "span",
+    "encode_tokens",
 ]
-_BELOW_ONE = ["label_smoothing", "dropout", "encoder_dropout", "warmup", "averaging", "context_dropout"]
+_BELOW_ONE = ["label_smoothing", "dropout", "encoder_dropout", "warmup", "averaging"]
 
 
 def read_recipe(path: Path) -> LabelsRecipe:
@@ -119,6 +118,8 @@ def read_recipe(path: Path) -> LabelsRecipe:
     for key in _BELOW_ONE:
         if not 0 <= getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
+    if not 0 <= recipe.history < recipe.span:
+        raise RecipeError(f"{path}: history must be at least 0 and below span ({recipe.span}), got {recipe.history}")
     if not recipe.sources or not all(value > 0 for value in recipe.sources.values()):
         raise RecipeError(f"{path}: sources must name at least one source, each with a number above 0")
     return recipe

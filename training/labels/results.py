@@ -23,12 +23,11 @@ from edos_dataset.releases.labelled_sets.sources import SOURCES
 from edos_dataset.runs.shards import digest, write_text
 from training.classifier.record import DEFAULT_ON_HUB, PACKAGES, TAUGHT
 from training.examples import CROWD_LICENCE, WEAK_LICENCE
+from training.labels.answers import Vectors, rows_of
 from training.labels.calibration import calibrate
-from training.labels.context_fit import rows_of
-from training.labels.plan import Texts, shares_of
+from training.labels.plan import Lessons, shares_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import CROWD, FILMS, WEAK, Corpus
-from training.labels.vectors import Vectors
 
 _LIMITATIONS = {
     "weak_annotated": TAUGHT,
@@ -94,23 +93,22 @@ def _held_table(metrics: dict[str, Any]) -> str:
 
 
 def make_record(
-    recipe: LabelsRecipe, corpus: Corpus, texts: Texts, arguments: argparse.Namespace, making: dict[str, Any]
+    recipe: LabelsRecipe, corpus: Corpus, lessons: Lessons, arguments: argparse.Namespace, making: dict[str, Any]
 ) -> dict[str, Any]:
     """Return how the model was made: data with their hashes and licences, what each source gave, recipe, machine,
     versions.
     """
-    shares = shares_of(texts.bounds, recipe)
-    taken = recipe.updates * recipe.batch
+    sizes = {name: lessons.labelled_turns(name) for name in lessons.sources}
+    shares = shares_of(sizes, recipe)
     sources = {
         name: {
-            "texts": stop - start,
-            "share": round(shares[name], 4),
-            "rounds": round(shares[name] * taken / (stop - start), 2),
+            "turns": sizes[name],
+            "share": round(share, 4),
+            "rounds": round(share * recipe.updates * recipe.batch / sizes[name], 2),
             "near_copies_left_out": corpus.left_out.get(name, 0),
             **corpus.counts.get(name, {}),
         }
-        for name, (start, stop) in texts.bounds.items()
-        if name in shares
+        for name, share in shares.items()
     }
     base = Path(recipe.base_model).name if Path(recipe.base_model).is_absolute() else recipe.base_model
     rows = [{"file": name, "sha256": digest(path), "licence": licence(name)} for name, path in corpus.files.items()]

@@ -1,9 +1,7 @@
-"""Dialogues as the context layer learns from them: the vectors of their turns, from an encoder that is trained."""
+"""What a model answers of labelled dialogues: each distinct turn is encoded once, both heads work on the vectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,14 +11,16 @@ from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.context import ContextClassifier
-from training.caches import kept, key_of
+from edos_dataset.labels import LABELS
 from training.classifier.batches import micro_batches, pad
 from training.labels.model import turn_ids
+from training.labels.plan import turns_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Target, whole_set
 
 _TOKENS = 2048
+_BLOCK = 500  # dialogues that are labelled at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +49,10 @@ class Vectors:
         """Return of some dialogues the vectors [turns, width], the row of each turn's first one, which turns are
         labelled, and the rows of their targets.
         """
-        spans = [np.arange(self.bounds[each], self.bounds[each + 1]) for each in dialogues]
-        turns = np.concatenate(spans)
-        starts = np.repeat(np.cumsum([0, *map(len, spans)])[:-1], [len(span) for span in spans])
-        targets = self.labelled[turns]
-        chosen = np.flatnonzero(targets >= 0)
+        turns, starts, chosen = turns_of(dialogues, self.bounds, self.labelled)
         vectors = torch.from_numpy(self.values[self.rows[turns]].astype(np.float32))
-        return vectors, torch.from_numpy(starts), torch.from_numpy(chosen), torch.from_numpy(targets[chosen])
+        targets = torch.from_numpy(self.labelled[turns[chosen]])
+        return vectors, torch.from_numpy(starts), torch.from_numpy(chosen), targets
 
 
 def vectors_of(
@@ -65,7 +62,6 @@ def vectors_of(
     recipe: LabelsRecipe,
     accelerator: Accelerator,
     most: int | None = None,
-    cache: Path | None = None,
 ) -> Vectors:
     """Encode the turns of dialogues, each distinct one once.
 
@@ -76,8 +72,6 @@ def vectors_of(
         recipe: how many tokens of a turn are read.
         accelerator: every process encodes a part and gets all.
         most: labelled turns of a source, at most: dialogues in an order drawn by the recipe's seed; None for all.
-        cache: folder that keeps the vectors, so that the context layers can be trained anew; not with several
-            processes.
     """
     texts: dict[str, int] = {}
     rows: list[int] = []
@@ -98,10 +92,9 @@ def vectors_of(
             bounds.append(len(rows))
         sources[name] = begin, len(bounds) - 1
     values = np.stack([target.values for target in targets])
-    path = cache / f"vectors-{_key(model, list(texts))}.npy" if cache and accelerator.num_processes == 1 else None
     return Vectors(
         np.array(rows),
-        kept(path, len(texts), lambda: encode(list(texts), model, tokenizer, recipe, accelerator)),
+        encode(list(texts), model, tokenizer, recipe, accelerator),
         np.array(bounds),
         sources,
         np.array(labelled),
@@ -109,14 +102,6 @@ def vectors_of(
         torch.from_numpy(whole_set(values)),
         torch.tensor([int(target.kind) for target in targets]),
     )
-
-
-def _key(model: ContextClassifier, texts: Sequence[str]) -> str:
-    """Return a digest of an encoder and of texts."""
-    digest = sha256()
-    for values in model.encoder.state_dict().values():
-        digest.update(values.cpu().numpy().tobytes())
-    return key_of([digest.hexdigest(), *texts])
 
 
 def encode(
@@ -141,3 +126,31 @@ def encode(
     for batch, own in parts:
         vectors[batch] = own
     return vectors
+
+
+def answers_of(model: ContextClassifier, vectors: Vectors, accelerator: Accelerator) -> tuple[Floats, Floats]:
+    """Return the logits of all labelled turns, each alone and in its dialogue, two of float32 [targets, 41]."""
+    model.eval()  # type: ignore[no-untyped-call]
+    alone, seen = (np.zeros((len(vectors.targets), len(LABELS)), np.float32) for _ in range(2))
+    with torch.inference_mode():
+        for start in range(0, len(vectors.bounds) - 1, _BLOCK):
+            block = range(start, min(start + _BLOCK, len(vectors.bounds) - 1))
+            values, starts, chosen, rows = vectors.take(block)
+            values, starts, chosen = (part.to(accelerator.device) for part in (values, starts, chosen))
+            alone[rows] = model.label_turns(values[chosen]).float().cpu().numpy()
+            seen[rows] = model.label_dialogues(values, starts)[chosen].float().cpu().numpy()
+    return alone, seen
+
+
+def hits(vectors: Vectors, logits: Floats) -> dict[str, float]:
+    """Return for each source the share of labelled turns whose most probable label is among the right ones."""
+    right = vectors.targets.numpy()[np.arange(len(logits)), logits.argmax(axis=1)] > 0
+    return {name: float(right[rows].mean()) for name in vectors.sources if len(rows := rows_of(vectors, name))}
+
+
+def rows_of(vectors: Vectors, name: str) -> Ints:
+    """Return the rows of the targets of a source."""
+    start, stop = vectors.sources[name]
+    own = vectors.labelled[vectors.bounds[start] : vectors.bounds[stop]]
+    found: Ints = own[own >= 0]
+    return found

@@ -1,46 +1,36 @@
-"""Vectors of dialogues, the context layers that learn from them, and how the probabilities are calibrated."""
-
-import copy
-import math
-from dataclasses import replace
+"""What a model answers of labelled dialogues, and how its probabilities are calibrated."""
 
 import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
 
+from edos_dataset.labeling.models.dialogue_pipeline import sequence
 from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.metrics.calibration import softmax
 from small_models import small_context_classifier, small_tokenizer
+from training.labels.answers import answers_of, hits, rows_of, vectors_of
 from training.labels.calibration import acceptable, calibrate, calibration_error, label_shift
-from training.labels.context_fit import fit_context, hits, logits_of, rows_of, start_from_turn_head
 from training.labels.recipe import LabelsRecipe
 from training.labels.results import calibrate_model
 from training.labels.sources import Taught
 from training.labels.targets import Kind, Target
-from training.labels.vectors import vectors_of
-from training.train_labels import turn_logits_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 HAPPY, SAD, PLAIN = (LABEL_IDS[name] for name in ("joyful", "sad", "neutral"))
-RECIPE = LabelsRecipe(
-    sources={"a": 1.0, "b": 1.0},
-    turn_tokens=12,
-    context_updates=40,
-    context_turns=24,
-    context_rate=0.02,
-    context_dropout=0.0,
-    label_smoothing=0.0,
-    evaluations=2,
-)
+RECIPE = LabelsRecipe(sources={"a": 1.0, "b": 1.0}, turn_tokens=12)
 
 
 def target(label, kind=Kind.SHARES):
     return Target(np.eye(len(LABELS), dtype=np.float32)[label], kind)
 
 
-def vectors(corpus, model, most=None, cache=None):
-    return vectors_of(corpus, model, small_tokenizer(), RECIPE, Accelerator(cpu=True), most, cache)
+def vectors(corpus, model, most=None):
+    return vectors_of(corpus, model, small_tokenizer(), RECIPE, Accelerator(cpu=True), most)
+
+
+def answers(model, found):
+    return answers_of(model, found, Accelerator(cpu=True))
 
 
 @pytest.fixture
@@ -53,9 +43,9 @@ def corpus():
     }
 
 
-def test_each_distinct_turn_is_encoded_once_and_finds_its_own_target(corpus, tmp_path, monkeypatch):
+def test_each_distinct_turn_is_encoded_once_and_finds_its_own_target(corpus):
     model = small_context_classifier()
-    found = vectors(corpus, model, cache=tmp_path)
+    found = vectors(corpus, model)
     assert len(found.values) == 4 and found.values.dtype == np.float16
     assert found.sources == {"a": (0, 2), "none": (2, 2), "b": (2, 4)} and len(found.bounds) == 5
     tokenizer = small_tokenizer()
@@ -82,8 +72,6 @@ def test_each_distinct_turn_is_encoded_once_and_finds_its_own_target(corpus, tmp
             else:
                 raise AssertionError(f"the vectors of {ids} are of no dialogue of {name}")
     assert [len(rows_of(found, name)) for name in found.sources] == [3, 0, 2]
-    monkeypatch.setattr("training.labels.vectors.encode", None)
-    assert np.array_equal(vectors(corpus, model, cache=tmp_path).values, found.values), "they are kept"
 
 
 def test_several_dialogues_are_taken_one_behind_the_other(corpus):
@@ -109,57 +97,40 @@ def test_of_a_large_source_dialogues_are_drawn_until_enough_of_their_turns_are_l
     assert np.array_equal(found.values, again.values) and np.array_equal(found.rows, again.rows)
 
 
-def test_logits_stand_in_the_rows_of_their_targets(corpus, monkeypatch):
-    monkeypatch.setattr("training.labels.context_fit._BLOCK", 3)
-    model = small_context_classifier()
+def test_logits_stand_in_the_rows_of_their_targets_and_are_what_the_model_says(corpus, monkeypatch):
+    monkeypatch.setattr("training.labels.answers._BLOCK", 3)
+    model, tokenizer = small_context_classifier(), small_tokenizer()
+    model.config.turn_temperature, model.config.dialogue_temperature = 2.0, 0.5
+    model.config.label_shift = [0.1 * label for label in range(len(LABELS))]
     found = vectors(corpus, model)
-    alone, seen = turn_logits_of(model, found), logits_of(model, found, Accelerator(cpu=True))
-    for number in range(len(found.bounds) - 1):
-        own, starts, chosen, rows = found.take([number])
-        with torch.no_grad():
-            assert np.allclose(alone[rows], model.turn_head(own)[chosen], atol=1e-4)
-            assert np.allclose(seen[rows], model.label_dialogues(own, starts)[chosen], atol=1e-4)
-    assert sorted(found.labelled[found.labelled >= 0].tolist()) == list(range(len(alone)))
+    alone, seen = answers(model.train(), found)
+    assert not model.training and alone.dtype == seen.dtype == np.float32
+    rows = iter(range(len(alone)))
+    for name, dialogues in corpus.items():
+        for number in np.random.default_rng(RECIPE.seed).permutation(len(dialogues)):
+            taught = dialogues[number]
+            ids = tokenizer(list(taught.turns), add_special_tokens=False)["input_ids"]
+            for place in (place for place, value in enumerate(taught.targets) if value is not None):
+                row, inputs = next(rows), torch.tensor([sequence(ids[: place + 1], 2, 3, 1, 64)])
+                for context, logits in ((0, alone), (None, seen)):
+                    model.config.context = context
+                    with torch.no_grad():
+                        assert np.allclose(logits[row], model(inputs).logits[0], atol=0.02), (
+                            name,
+                            taught.turns,
+                            context,
+                        )
+                assert found.targets[row].argmax() == taught.targets[place].values.argmax()
+    assert next(rows, None) is None
 
 
-def test_the_head_for_dialogues_begins_as_that_for_the_turn_alone(corpus):
-    model = small_context_classifier()
-    found = vectors(corpus, model)
-    before = logits_of(model, found, Accelerator(cpu=True))
-    start_from_turn_head(model)
-    alone, seen = turn_logits_of(model, found), logits_of(model, found, Accelerator(cpu=True))
-    assert np.allclose(alone, seen, atol=1e-4) and not np.allclose(before, seen, atol=1e-2)
-
-
-def test_the_context_layers_learn_what_only_the_turn_before_tells(corpus):
-    """The last turn is the same; the first says what it means. The other source teaches its own at the same time."""
-    rule = [("i am very happy", "yes", HAPPY), ("you are so sad", "yes", SAD)]
-    told = [Taught((first, last), (None, target(label))) for first, last, label in rule] * 10
-    plain = [Taught(("oh no", "what ?"), (target(PLAIN), target(PLAIN)))] * 3
-    model = small_context_classifier(context_layers=1, dropout=0.0)
-    learned, held = vectors({"a": told, "b": plain}, model), vectors({"a": told[:2], "b": plain[:1]}, model)
-    encoder = {name: value.clone() for name, value in model.encoder.state_dict().items()}
-    turn_head = [parameter.clone() for parameter in model.turn_head.parameters()]
-    accelerator = Accelerator(cpu=True)
-    assert hits(learned, turn_logits_of(model, learned))["a"] <= 0.5, "alone nobody can tell"
-    looks = fit_context(model, learned, held, RECIPE, accelerator)
-    assert [each["update"] for each in looks] == [20, 40] and looks[-1]["loss"] < math.log(2) / 2
-    assert (looks[-1]["a"], looks[-1]["b"]) == (1.0, 1.0)
-    assert all(torch.equal(value, encoder[name]) for name, value in model.encoder.state_dict().items())
-    assert all(map(torch.equal, model.turn_head.parameters(), turn_head))
-
-
-def test_the_recipes_seed_decides_what_the_context_layers_become(corpus):
-    model = small_context_classifier()
-    found, before = vectors(corpus, model), copy.deepcopy(model.state_dict())
-    after = []
-    for seed, drawn_before in ((0, 1), (0, 2), (1, 2)):
-        model.load_state_dict(before)
-        torch.manual_seed(drawn_before)
-        recipe = replace(RECIPE, context_updates=2, context_dropout=0.2, seed=seed)
-        fit_context(model, found, found, recipe, Accelerator(cpu=True))
-        after.append(model.dialogue_head[1].weight.detach().clone())
-    assert torch.equal(after[0], after[1]) and not torch.equal(after[1], after[2])
+def test_the_right_ones_are_counted_for_every_source(corpus):
+    found = vectors(corpus, small_context_classifier())
+    logits = found.targets.numpy().copy()
+    assert hits(found, logits) == {"a": 1.0, "b": 1.0}, "a source without labelled turns has no share"
+    wrong = rows_of(found, "a")[:2]
+    logits[wrong] = np.eye(len(LABELS))[[SAD, SAD]]
+    assert hits(found, logits) == {"a": pytest.approx(1 / 3), "b": 1.0}
 
 
 def drawn(turns, seed=0):
@@ -221,7 +192,7 @@ def test_a_model_is_calibrated_on_turns_of_films_and_says_on_which(corpus):
     order = {"films": "held-out turns of films", "crowd": "validation part of the crowd", "weak": "validation part of"}
     for left in range(3):
         held = vectors({**dict.fromkeys([*order][left:], sure), "none": []}, model)
-        alone, seen = turn_logits_of(model, held), logits_of(model, held, Accelerator(cpu=True))
+        alone, seen = answers(model, held)
         told = calibrate_model(model, held, alone, seen)
         assert told["on"].startswith([*order.values()][left])
         assert told["turn"]["turns"] == told["dialogue"]["turns"] == 2
@@ -229,6 +200,6 @@ def test_a_model_is_calibrated_on_turns_of_films_and_says_on_which(corpus):
         assert told["dialogue"]["temperature"] == model.config.dialogue_temperature
         assert told["dialogue"]["shift"] == model.config.label_shift
     held = vectors({"films": [Taught(("yes",), (target(HAPPY),))], "other": corpus["a"]}, model)
-    assert calibrate_model(model, held, turn_logits_of(model, held), turn_logits_of(model, held)) == {}, "of one turn"
+    assert calibrate_model(model, held, *answers(model, held)) == {}, "of one turn"
     with pytest.raises(ValueError, match="at least two labelled turns, got 1"):
         calibrate(np.zeros((1, 41), np.float32), np.eye(41, dtype=np.float32)[:1])
