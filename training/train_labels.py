@@ -26,9 +26,10 @@ from accelerate.utils import set_seed
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.checkpoints import remove_checkpoints
+from training.classifier.model import build_tokenizer
 from training.labels.answers import answers_of, hits, rows_of, vectors_of
 from training.labels.fit import fit
-from training.labels.model import JointModel, build_model, build_tokenizer
+from training.labels.model import JointModel, build_model
 from training.labels.plan import lessons_of
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.results import calibrate_model, make_record, rounded, write_model

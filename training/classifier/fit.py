@@ -116,10 +116,17 @@ def rate_factor(update: int, updates: int, recipe: ClassifierRecipe) -> float:
     """Return the learning rate of an update (from 0) relative to its highest: linear warm-up, then a linear decay to
     zero or none.
     """
-    warmup = max(1, round(recipe.warmup * updates))
-    if update < warmup:
-        return (update + 1) / warmup
-    return 1.0 if recipe.schedule == "constant" else (updates - update) / max(1, updates - warmup)
+    if recipe.schedule == "constant":
+        return min(1.0, (update + 1) / max(1, round(recipe.warmup * updates)))
+    return linear_rate(update, updates, recipe.warmup)
+
+
+def linear_rate(update: int, updates: int, warmup: float) -> float:
+    """Return the learning rate of an update (from 0) relative to its highest: it rises over a share of the updates,
+    then falls to zero.
+    """
+    rising = max(1, round(warmup * updates))
+    return (update + 1) / rising if update < rising else (updates - update) / max(1, updates - rising)
 
 
 def fingerprint(recipe: ClassifierRecipe, examples: Examples, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -3,9 +3,9 @@ layer.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import nn
@@ -29,7 +29,17 @@ ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 NAMES: dict[str, Any] = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
 
 
-def build_tokenizer(recipe: ClassifierRecipe) -> PreTrainedTokenizerBase:
+class OnBackbone(Protocol):
+    """A recipe of a model around a backbone."""
+
+    @property
+    def base_model(self) -> str: ...  # noqa: D102 - see `ClassifierRecipe`
+
+    @property
+    def encoder_dropout(self) -> float: ...  # noqa: D102
+
+
+def build_tokenizer(recipe: OnBackbone) -> PreTrainedTokenizerBase:
     """Return the backbone's tokenizer, to which "[SEP]" in a text is text and not the end of a turn."""
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
         _backbone(recipe.base_model), split_special_tokens=True, trust_remote_code=False
@@ -46,15 +56,7 @@ def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, st
         start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without
             it the head is new.
     """
-    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model), trust_remote_code=False)
-    for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, recipe.attention_dropout)):
-        settings.update(
-            {name: value for name in names if hasattr(settings, name)}
-        )  # each family of models has its own names
-    # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
-    backbone = AutoModel.from_pretrained(
-        _backbone(recipe.base_model), config=settings, dtype=torch.float32, trust_remote_code=False
-    )
+    backbone = read_backbone(recipe, recipe.attention_dropout)
     model = _plain(recipe, backbone) if recipe.architecture == "plain" else _ours(recipe, backbone, tokenizer)
     if start is not None:
         _take_over(model, AutoModelForSequenceClassification.from_pretrained(start, trust_remote_code=False))
@@ -69,6 +71,33 @@ def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, st
             if name.startswith(unused):
                 parameter.requires_grad_(False)
     return model
+
+
+def read_backbone(recipe: OnBackbone, attention_dropout: float, layers: int | None = None) -> PreTrainedModel:
+    """Return the backbone with its own weights.
+
+    Args:
+        recipe: names it, and the dropout of its hidden states.
+        attention_dropout: of its attention.
+        layers: that are kept, from below; None for all.
+
+    Raises:
+        ValueError: it has not so many layers.
+    """
+    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model), trust_remote_code=False)
+    for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, attention_dropout)):
+        settings.update(
+            {name: value for name in names if hasattr(settings, name)}
+        )  # each family of models has its own names
+    if layers is not None:
+        if not 1 <= layers <= settings.num_hidden_layers:
+            raise ValueError(f"layers is {layers}, but {recipe.base_model} has {settings.num_hidden_layers}")
+        settings.num_hidden_layers = layers
+    # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
+    backbone: PreTrainedModel = AutoModel.from_pretrained(
+        _backbone(recipe.base_model), config=settings, dtype=torch.float32, trust_remote_code=False
+    )
+    return backbone
 
 
 def _plain(recipe: ClassifierRecipe, backbone: PreTrainedModel) -> PreTrainedModel:
@@ -177,15 +206,24 @@ def parameter_groups(model: PreTrainedModel, recipe: ClassifierRecipe) -> list[d
     encoder = _encoder(model)
     depth = int(encoder.config.num_hidden_layers)
     inside = {id(parameter) for parameter in encoder.parameters()}
-    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    rates: list[tuple[nn.Parameter, float]] = []
     for name, parameter in model.named_parameters():
-        if not parameter.requires_grad:
-            continue
         rate = recipe.head_learning_rate
         if id(parameter) in inside and "pooler" not in name:
             layer = re.search(r"\.layers?\.(\d+)\.", name)
             rate = recipe.learning_rate * recipe.layer_decay ** (depth - int(layer[1]) - 1 if layer else depth)
-        groups.setdefault((rate, recipe.weight_decay if parameter.ndim > 1 else 0.0), []).append(parameter)
+        rates.append((parameter, rate))
+    return grouped(rates, recipe.weight_decay)
+
+
+def grouped(rates: Iterable[tuple[nn.Parameter, float]], weight_decay: float) -> list[dict[str, Any]]:
+    """Return those of some parameters that are trained in groups of one learning rate and weight decay, as optimizers
+    take them; biases and normalisations have no weight decay.
+    """
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for parameter, rate in rates:
+        if parameter.requires_grad:
+            groups.setdefault((rate, weight_decay if parameter.ndim > 1 else 0.0), []).append(parameter)
     return [{"params": members, "lr": rate, "weight_decay": decay} for (rate, decay), members in groups.items()]
 
 

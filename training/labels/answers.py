@@ -17,7 +17,7 @@ from training.labels.model import turn_ids
 from training.labels.plan import turns_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
-from training.labels.targets import Target, whole_set
+from training.labels.targets import Target
 
 _TOKENS = 2048
 _BLOCK = 500  # dialogues that are labelled at once
@@ -33,7 +33,7 @@ class Vectors:
         bounds: int64 [dialogues + 1], the turns of dialogue i are `bounds[i]:bounds[i + 1]`.
         sources: source → its first dialogue and the one behind its last.
         labelled: int64 [turns], row of the turn's target, -1 without.
-        targets, wide: float32 [targets, 41]; kinds: int64 [targets].
+        targets: float32 [targets, 41]; kinds: int64 [targets].
     """
 
     rows: Ints
@@ -42,7 +42,6 @@ class Vectors:
     sources: dict[str, tuple[int, int]]
     labelled: Ints
     targets: torch.Tensor
-    wide: torch.Tensor
     kinds: torch.Tensor
 
     def take(self, dialogues: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -99,7 +98,6 @@ def vectors_of(
         sources,
         np.array(labelled),
         torch.from_numpy(values),
-        torch.from_numpy(whole_set(values)),
         torch.tensor([int(target.kind) for target in targets]),
     )
 

@@ -18,6 +18,7 @@ from edos_dataset.arrays import Ints
 from edos_dataset.labeling.models.batches import token_batches
 from training.classifier.batches import WeightAverage, pad
 from training.classifier.checkpoints import Progress, resume
+from training.classifier.fit import linear_rate
 from training.classifier.log import Log
 from training.labels.answers import answers_of, hits, vectors_of
 from training.labels.loss import loss_of
@@ -53,7 +54,7 @@ def fit(
     )
     average = WeightAverage(model, recipe.averaging)
     rates = torch.optim.lr_scheduler.LambdaLR(
-        optimizer.optimizer, lambda update: rate_factor(update, len(plan), recipe.warmup)
+        optimizer.optimizer, lambda update: linear_rate(update, len(plan), recipe.warmup)
     )
     accelerator.register_for_checkpointing(average, rates)
     progress = resume(arguments.out, fingerprint(recipe, inputs, lessons), accelerator)
@@ -153,14 +154,6 @@ def look(
     vectors = vectors_of(held, model.model, tokenizer, recipe, accelerator, _LOOKED_AT)
     for head, logits in zip(("alone", "in dialogue"), answers_of(model.model, vectors, accelerator), strict=True):
         log.look(update, head, hits(vectors, logits))
-
-
-def rate_factor(update: int, updates: int, warmup: float) -> float:
-    """Return the learning rate of an update (from 0) relative to its highest: linear warm-up, then a linear decay to
-    zero.
-    """
-    rising = max(1, round(warmup * updates))
-    return (update + 1) / rising if update < rising else (updates - update) / max(1, updates - rising)
 
 
 def fingerprint(recipe: LabelsRecipe, inputs: Sequence[list[int]], lessons: Lessons) -> dict[str, Any]:

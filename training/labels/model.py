@@ -4,36 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
-from training.classifier.model import HIDDEN_DROPOUTS, NAMES, separators_between
+from training.classifier.model import NAMES, grouped, read_backbone, separators_between
 from training.labels.recipe import LabelsRecipe
-
-_ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
-
-
-def build_tokenizer(recipe: LabelsRecipe) -> PreTrainedTokenizerBase:
-    """Return the backbone's tokenizer, to which "[SEP]" in a text is text."""
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        _backbone(recipe.base_model), split_special_tokens=True, trust_remote_code=False
-    )
-    return tokenizer
 
 
 def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> ContextClassifier:
     """Return the model to train: the backbone's encoder, or its lower layers, under new heads."""
-    settings = AutoConfig.from_pretrained(_backbone(recipe.base_model), trust_remote_code=False)
-    for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (_ATTENTION_DROPOUTS, 0.0)):
-        settings.update({name: value for name in names if hasattr(settings, name)})
-    if recipe.layers is not None:
-        if not 1 <= recipe.layers <= settings.num_hidden_layers:
-            raise ValueError(f"layers is {recipe.layers}, but {recipe.base_model} has {settings.num_hidden_layers}")
-        settings.num_hidden_layers = recipe.layers
-    backbone = AutoModel.from_pretrained(
-        _backbone(recipe.base_model), config=settings, dtype=torch.float32, trust_remote_code=False
-    )
+    backbone = read_backbone(recipe, 0.0, recipe.layers)
     ids: Any = tokenizer
     model = ContextClassifier(
         ContextClassifierConfig(
@@ -85,14 +65,12 @@ class JointModel(torch.nn.Module):
         return self.model.label_turns(vectors[chosen]), self.model.label_dialogues(vectors, starts)[chosen]
 
     def groups(self, recipe: LabelsRecipe) -> list[dict[str, Any]]:
-        """Return the trained parameters with their learning rates; biases and normalisations have no weight decay."""
-        groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}
+        """Return the trained parameters with their learning rates, as of `grouped`."""
         rates = {"encoder": recipe.learning_rate, "context_layers": recipe.context_rate}
-        for name, parameter in self.model.named_parameters():
-            if parameter.requires_grad:
-                rate = rates.get(name.partition(".")[0], recipe.head_learning_rate)
-                groups.setdefault((rate, recipe.weight_decay if parameter.ndim > 1 else 0.0), []).append(parameter)
-        return [{"params": members, "lr": rate, "weight_decay": decay} for (rate, decay), members in groups.items()]
+        parts = ((name.partition(".")[0], parameter) for name, parameter in self.model.named_parameters())
+        return grouped(
+            ((parameter, rates.get(part, recipe.head_learning_rate)) for part, parameter in parts), recipe.weight_decay
+        )
 
 
 def turn_ids(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[list[int]]:
@@ -101,7 +79,3 @@ def turn_ids(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int
         return []
     ids: list[list[int]] = tokenizer(list(texts), truncation=True, max_length=most)["input_ids"]
     return ids
-
-
-def _backbone(name: str) -> str:
-    return str(model_folder(name)) if name == DEFAULT_MODEL else name

@@ -5,6 +5,7 @@ processes, and after a resumption.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ class Lessons:
     kinds: torch.Tensor
     wide: torch.Tensor
 
-    @property
+    @cached_property
     def taught(self) -> Ints:
         """Labelled turns of every part, int64 [parts]."""
         counts: Ints = np.add.reduceat(self.labelled >= 0, self.bounds[:-1]).astype(np.int64)

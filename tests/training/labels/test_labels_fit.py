@@ -14,8 +14,9 @@ from accelerate import Accelerator
 from classifier_fixtures import read_log
 from edos_dataset.labels import LABEL_IDS, LABELS
 from small_models import small_context_classifier, small_tokenizer
+from training.classifier.fit import linear_rate
 from training.labels.answers import answers_of, hits, vectors_of
-from training.labels.fit import batches_of, fingerprint, fit, rate_factor, take_step
+from training.labels.fit import batches_of, fingerprint, fit, take_step
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import lessons_of, turns_of
@@ -188,7 +189,7 @@ def test_every_trained_weight_has_its_rate_and_matrices_alone_decay():
 
 
 def test_the_rate_rises_and_falls_to_nothing():
-    factors = [rate_factor(update, 20, 0.2) for update in range(21)]
+    factors = [linear_rate(update, 20, 0.2) for update in range(21)]
     assert factors[:5] == [0.25, 0.5, 0.75, 1.0, 1.0] and factors[20] == 0
     assert np.allclose(np.diff(factors[4:]), -1 / 16)
 
