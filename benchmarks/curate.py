@@ -14,7 +14,6 @@ import json
 import multiprocessing
 import re
 import resource
-import sys
 import tempfile
 import time
 from datetime import date
@@ -23,7 +22,7 @@ from typing import Any
 
 from lxml import etree
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import command_line, describe_machine
 from edos_dataset.commands.curate import curate, subtitles_to_dialogues
 from edos_dataset.runs.shards import write_text
 from edos_dataset.sources.inventory import find_films
@@ -101,7 +100,7 @@ def main() -> None:
     sentences = next(stage["read"] for stage in manifest["stages"] if stage["unit"] == "sentences")
     walk, one, two = map(min, (walks, ones, twos))
     result = {
-        "command": " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]]),
+        "command": command_line(),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
         "input": {"files": len(files), "bytes": size, "sentences": sentences},

@@ -189,7 +189,7 @@ def main() -> None:
     """Time and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
-    parser.add_argument("--model", default="dialogue", help="a fine-tuned model of dialogues")
+    parser.add_argument("--model", default="general", help="a fine-tuned model of dialogues")
     parser.add_argument("--weak-model", default="weak", help="a fine-tuned model of single turns")
     parser.add_argument("--pipeline-model", help="what the pipeline runs: the same model, or another of equal size")
     parser.add_argument("--limit", type=int, default=1000, help="number of dialogues, from the first")

@@ -1,8 +1,9 @@
-"""The machine that a measurement was taken on."""
+"""The machine that a measurement was taken on, and the command that took it."""
 
 import os
 import platform
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,3 +20,8 @@ def describe_machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
     }
+
+
+def command_line() -> str:
+    """Return the command of this process; of paths from the root only the name."""
+    return " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]])

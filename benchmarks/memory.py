@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.curate import make_corpus
-from benchmarks.machine import describe_machine
+from benchmarks.machine import command_line, describe_machine
 from edos_dataset.runs.shards import write_text
 
 _MEASURE = """
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     result: dict[str, Any] = {
-        "command": " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]]),
+        "command": command_line(),
         "date": date.today().isoformat(),
         "machine": describe_machine(),
     }

@@ -22,7 +22,7 @@ from typing import Any
 from edos_dataset.augmentation.extended import COUNTS, read_extended
 from edos_dataset.releases.raw import Reject, read_extension
 from edos_dataset.runs.shards import write_text
-from training.heads.fast_data import SUBTITLES
+from training.heads.fast_sources import SUBTITLES
 
 
 def read_pool(folder: Path) -> dict[str, tuple[list[str], int]]:

@@ -2,9 +2,9 @@
 
     python evaluation/domain.py --data-dir "$EDOS_DATA_DIR" --models fast linear-dialogue dialogue
 
-The sets: people's labels on dialogues of subtitles (crowd), the weak labeler's test part (weak), and the held-out parts
-of other makers' sets (`training/held_out.py`), whose labels each stand for some of ours. Turns are labelled in their
-dialogue, with their history.
+The sets: people's labels on dialogues of subtitles (crowd), the weak labeler's test part (weak), and what
+`training/held_out.py` keeps from training: of other makers' sets, whose labels each stand for some of ours, and of the
+turns that language models labelled by reading (films). Turns are labelled in their dialogue, with their history.
 
 `--labelled` adds a file of one's own: JSON lines, `{"dialogue_id", "turns": [{"text", "label"}, ...]}`, or CSV with
 columns text, label and, where turns belong together, dialogue_id. A label is one of ours or several that are all right,
@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from edos_dataset.arrays import Floats
+from edos_dataset.arrays import Floats, Ints
+from edos_dataset.labeling.models.embedded import EmbeddedLabeler
 from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, check_labeler, load_labeler
 from edos_dataset.runs.shards import replacing, write_text
@@ -42,11 +43,24 @@ def predict(labeler: Labeler, held: HeldOut, cache: Path | None = None) -> Float
     cache if they are there.
     """
     dialogues, rows = held.dialogues, held.judged
+    if isinstance(labeler, EmbeddedLabeler):
+        return labeler.on_embeddings(*embed(labeler, dialogues, cache))[rows]
     if labeler.context == 0:  # then the others need not be read
         turns = [turn for dialogue in dialogues for turn in dialogue]
         dialogues, rows = [[turns[row]] for row in rows], np.arange(len(rows))
     key = key_of([labeler.identity, json.dumps(dialogues), json.dumps(rows.tolist())])
     return kept(cache and cache / f"{key}.npy", len(rows), lambda: labeler.predict_proba(dialogues)[rows])
+
+
+def embed(labeler: EmbeddedLabeler, dialogues: Sequence[Sequence[str]], cache: Path | None) -> tuple[Floats, Ints]:
+    """Return the embeddings of all turns, float32 [turns, dim], as `predict_proba` makes them, and the offsets of the
+    dialogues. Several models stand on one encoder, so these are what the cache keeps.
+    """
+    turns = [turn for dialogue in dialogues for turn in dialogue]
+    key = key_of([labeler.encoder.identity, *turns])
+    path = cache and cache / f"{key}.npy"
+    found = kept(path, len(turns), lambda: labeler.encoder.encode(turns).astype(np.float16))
+    return found.astype(np.float32), np.cumsum([0, *map(len, dialogues)])
 
 
 def evaluate(labelers: Mapping[str, Labeler], sets: Sequence[HeldOut], cache: Path | None = None) -> dict[str, Any]:

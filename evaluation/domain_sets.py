@@ -24,11 +24,13 @@ from edos_dataset.releases.raw import Reject
 from edos_dataset.text import shown
 from training.classifier.data import load_data
 from training.classifier.recipe import ClassifierRecipe
-from training.held_out import PARTED, held_out
+from training.held_out import PARTED, held_out, held_out_reading
+from training.labels.readings import read_readings
 
 TASKS = {"crowd": "dialogue", "weak": "weak"}
 """Set → task of `ClassifierRecipe` whose test part it is."""
 
+FILMS = "films"
 SETS = {
     "crowd": "subtitle dialogues on whose last turn two of three workers agreed; the test part of the split",
     "weak": "single turns of EmpatheticDialogues and of phrases for intents; the test part of the weak labeler's set",
@@ -40,6 +42,9 @@ SETS = {
     "validation part",
     "swda": "telephone calls, the acts of which ours can stand for: questions, answers, signs of listening; the "
     "validation part",
+    FILMS: "turns of sitcoms and of the EDOS authors' dialogues of subtitles, labelled by reading, by language models, "
+    "not by people, once and unchecked; each label that the reader gave, one to three, counts as right. An eighth of "
+    "the dialogues: others of the same episodes are learned from, and the confidence of `general` is fitted on these",
 }
 """Name → what it is."""
 
@@ -108,14 +113,36 @@ def read_set(name: str, folder: Path, cache: Path | None) -> HeldOut:
     Raises:
         ValueError, OSError: its files are not there, or are none.
     """
+    if name == FILMS:
+        return _of_readings(folder)
     return _of_task(name, folder, cache) if name in TASKS else _of_source(name, folder)
+
+
+def _of_ours(
+    name: str, told: str, dialogues: list[list[str]], labels: Sequence[Sequence[int]], unreadable: Mapping[str, int]
+) -> HeldOut:
+    """Return a set whose classes are our labels: those of each turn, counted through all dialogues, are right; turns
+    without any are history.
+    """
+    judged = np.array([turn for turn, ids in enumerate(labels) if len(ids)], np.int64)
+    right = np.array([[label in labels[turn] for label in range(len(LABELS))] for turn in judged], bool)
+    return HeldOut(name, told, LABELS, np.eye(len(LABELS), dtype=bool), True, dialogues, judged, right, unreadable)
 
 
 def _of_task(name: str, folder: Path, cache: Path | None) -> HeldOut:
     test = load_data(ClassifierRecipe(task=TASKS[name], frequent_turns=0), folder, cache).test  # type: ignore[arg-type]
-    last = np.cumsum([len(turns) for turns in test.dialogues]) - 1
-    right = np.eye(len(LABELS), dtype=bool)[test.labels]
-    return HeldOut(name, SETS[name], LABELS, np.eye(len(LABELS), dtype=bool), True, test.dialogues, last, right, {})
+    labels: list[list[int]] = []
+    for turns, label in zip(test.dialogues, test.labels.tolist(), strict=True):
+        labels += [*([] for _ in turns[1:]), [label]]
+    return _of_ours(name, SETS[name], test.dialogues, labels, {})
+
+
+def _of_readings(folder: Path) -> HeldOut:
+    read, counts = read_readings(folder)
+    held = [each for each in read if held_out_reading(each.dialogue_id)]
+    labels = [[LABEL_IDS[name] for name in names] for each in held for names in each.labels]
+    lost = {f"{reason}, held out or not": number for reason, number in counts.items() if reason != "labelled"}
+    return _of_ours(FILMS, SETS[FILMS], [list(each.turns) for each in held], labels, lost)
 
 
 def _of_source(name: str, folder: Path) -> HeldOut:
@@ -167,11 +194,8 @@ def read_labelled_file(path: Path) -> HeldOut:
         records = csv_rows(file, str(path), None) if table else json_lines(file, str(path))
         dialogues = list(unique(dialogues_of(_marked(record) for record in records)))
     labels = [each for dialogue in dialogues for each in _labels_of(dialogue)]
-    judged = np.array([turn for turn, each in enumerate(labels) if each], np.int64)
-    right = np.array([[label in labels[turn] for label in range(len(LABELS))] for turn in judged], bool)
     texts = [dialogue.texts for dialogue in dialogues]
-    told = f"the labelled turns of {path.name}"
-    return HeldOut(path.stem, told, LABELS, np.eye(len(LABELS), dtype=bool), True, texts, judged, right, {})
+    return _of_ours(path.stem, f"the labelled turns of {path.name}", texts, labels, {})
 
 
 def _marked(record: Record) -> Record:

@@ -38,7 +38,7 @@ KERNELS = {
         "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL",
     },
 }
-TIERS = {"fast": ("fast", "fast"), "linear": ("linear-weak", "linear-dialogue"), "fine-tuned": ("weak", "dialogue")}
+TIERS = {"fast": ("fast", "fast"), "linear": ("linear-weak", "linear-dialogue"), "fine-tuned": ("weak", "general")}
 
 
 def curate(films: Path, out: Path, models: tuple[str, str], kernels: dict[str, str]) -> None:

@@ -28,13 +28,15 @@ _TASKS = {"turn": "weak", "history": "dialogue"}
 _PARTS = {
     "weak": "the weak labeler's test part: situations and utterances of EmpatheticDialogues, one by one",
     "dialogue": "the crowd's test part: last turns of film dialogues on whose label people agreed",
+    "general": "the crowd's test part, whose convention is that of `dialogue`: last turns of film dialogues on whose "
+    "label people agreed",
 }
 _LINEAR = (
     "**It is a linear map on a frozen encoder**, which was trained to tell which sentences are alike, not for these "
     "labels."
 )
 _STATIC = (
-    "**It counts words and pairs of neighbours** and knows no order beyond them. A turn without a word of its table "
+    "**It counts words and pairs of {pairs}** and knows no order beyond them. A turn without a word of its table "
     "gets the same answer as any other such turn."
 )
 
@@ -50,19 +52,25 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     Raises:
         ValueError: one of them was made with other weights than those that ship.
     """
-    record, task = _read(model, "record.json"), _TASKS[model.sees]
+    record, task = _read(model, "record.json"), task_of(model)
     facts = {"linear": _linear_facts, "static": _static_facts}.get(model.kind, dict)(record)
     facts |= {"name": model.source, "task": task, "shipped_as": model.name}
+    part = comparison["weak" if task == "weak" else "dialogue"]
     if task == "weak":
         facts["limitations"] = [_on_films(model, comparison["dialogue"]), *facts.get("limitations", [])]
     facts["limitations"] = [_elsewhere(model, domain), *facts.get("limitations", [])]
     metrics = _read(model, "metrics.json") if model.of_transformers else facts["metrics"]
-    if model.kind == "context":  # one folder has the figures of both heads
-        metrics = metrics[task]
-    compared = _row(model, comparison[task])
+    if model.kind == "context":  # one folder has the figures of all its answers
+        metrics = metrics[model.name]
+    compared = _row(model, part)
     # What the record of a linear head lacks was measured later, on the same part with the same weights.
     metrics = {key: compared[key] for key in ("macro_precision", "macro_recall", "intervals")} | metrics
-    return render_model_card(facts, metrics, _beside(model, task, comparison[task]))
+    return render_model_card(facts, metrics, _beside(model, task, part))
+
+
+def task_of(model: ShippedModel) -> str:
+    """Return the task of a model, as its card names it."""
+    return model.name if model.kind == "context" else _TASKS[model.sees]
 
 
 def _read(model: ShippedModel, name: str) -> dict[str, Any]:
@@ -93,6 +101,7 @@ def _static_facts(record: dict[str, Any]) -> dict[str, Any]:
     )
     if teacher["identity"] != shipped:
         copied += f" That is an earlier state of `weak`, not the {shipped} that ships."
+    pairs = "words at most one apart" if "skips" in record["recipe"].get("kinds", ()) else "neighbours"
     return record | {
         "library": "edos-dataset",
         "architecture": "softmax over a sum of rows of a table, one for each n-gram of the turn",
@@ -100,7 +109,7 @@ def _static_facts(record: dict[str, Any]) -> dict[str, Any]:
         "seed": record["recipe"]["seed"],
         "split": record["examples"],
         "recipe": record["recipe"] | {"chosen": record["chosen"]},
-        "limitations": [_STATIC, copied],
+        "limitations": [_STATIC.format(pairs=pairs), copied],
         "metrics": record["metrics"]["test"],
     }
 

@@ -1,54 +1,70 @@
 """Pack a trained classifier into the form that the package ships, count what the rounding changes, and measure it.
 
     python training/pack_classifier.py models/labels --data-dir "$EDOS_DATA_DIR" --recipe \
-        training/recipes/minilm/dialogue.yaml training/recipes/minilm/weak.yaml --out \
-        edos_dataset/labeling/models/weights/dialogue
+        training/recipes/minilm/weak.yaml training/recipes/minilm/dialogue.yaml --out \
+        edos_dataset/labeling/models/weights/general
 
-It packs a `DialogueClassifier`, or a `ContextClassifier` with its two heads: then each task's test part is labelled by
-the head that is for it, and `metrics.json` has the figures of both by task. The record beside the packed weights gains
-`packing`: the share of the test part's labels that stay the same, and the largest change of a probability.
-`--predictions` keeps logits and record of each task as `evaluation/classifier_report.py` reads them.
-`python -m model_cards.render` then writes the cards.
+It packs a `DialogueClassifier`, or a `ContextClassifier` with several answers: then each answer labels the test part
+that is for it (`weak` and `dialogue` those of the recipes, `general` the held-out turns of films, whose first label by
+reading counts as the right one), and `metrics.json` has the figures of all by answer. The record beside the packed
+weights gains `packing`: the share of the labels of the first recipe's test part that stay the same, and the largest
+change of a probability. `--predictions` keeps logits and record of each answer as `evaluation/classifier_report.py`
+reads them. `python -m model_cards.render` then writes the cards.
 """
 
 import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from edos_dataset.arrays import Floats
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.context_labeler import sees_vectors
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.packed import pack
 from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.labels import LABEL_IDS
 from edos_dataset.metrics.classification import evaluate_predictions
 from edos_dataset.runs.shards import replacing, write_text
-from training.classifier.data import Part, load_data
+from training.classifier.data import load_data
 from training.classifier.recipe import read_recipe
+from training.held_out import held_out_reading
+from training.labels.readings import read_readings
 
-HEADS = {"weak": ("turn", "turn_temperature"), "dialogue": ("history", "dialogue_temperature")}
-"""Task → what the head that is for it sees, and where the configuration keeps its temperature."""
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """Turns with the label that counts as right.
+
+    Attributes:
+        dialogues: turns, oldest first.
+        rows: int64 [n], numbers of the judged turns, counted through all dialogues.
+        labels: int64 [n].
+    """
+
+    dialogues: Sequence[Sequence[str]]
+    rows: Ints
+    labels: Ints
 
 
 def main() -> None:
     """Pack, unpack, compare, measure."""
     arguments = parse_arguments()
-    tests = {}
-    for path in arguments.recipe:
-        recipe = read_recipe(path)
-        tests[recipe.task] = load_data(recipe, Path(arguments.data_dir), arguments.cache).test
+    tests = tests_of(arguments)
     pack(arguments.model, arguments.out)
-    first = next(iter(tests))
-    before = _last(str(arguments.model), tests[first])
-    answers = {task: _last(_name(arguments.out, task), test) for task, test in tests.items()}
+    first, *_ = tests
+    several = sees_vectors(arguments.out)
+    answers = {task: ask(_shipped(arguments.out, task), test) for task, test in tests.items()}
+    before = ask(f"{arguments.model}#{first}" if several else str(arguments.model), tests[first])
     record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
     record["packing"] = packing_of(before, answers[first], tests[first].labels, arguments.out)
     write_text(arguments.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-    if sees_vectors(arguments.out):
+    if several:
         measured = {task: measure(task, answers[task], test, arguments) for task, test in tests.items()}
         known = json.loads((arguments.out / "metrics.json").read_text(encoding="utf-8"))
         write_text(arguments.out / "metrics.json", json.dumps(known | measured, indent=2) + "\n")
@@ -78,6 +94,24 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def tests_of(arguments: argparse.Namespace) -> dict[str, Test]:
+    """Return the test parts by task: those of the recipes, and for a model of several answers the turns of films."""
+    tests = {}
+    for path in arguments.recipe:
+        recipe = read_recipe(path)
+        part = load_data(recipe, Path(arguments.data_dir), arguments.cache).test
+        tests[recipe.task] = Test(part.dialogues, np.cumsum(list(map(len, part.dialogues))) - 1, part.labels)
+    return tests | ({"general": _films(Path(arguments.data_dir))} if sees_vectors(arguments.model) else {})
+
+
+def _films(folder: Path) -> Test:
+    """Return the turns that were labelled by reading and that no model learned from."""
+    held = [each for each in read_readings(folder)[0] if held_out_reading(each.dialogue_id)]
+    given = [names for each in held for names in each.labels]
+    rows = np.flatnonzero([bool(names) for names in given])
+    return Test([each.turns for each in held], rows, np.array([LABEL_IDS[given[row][0]] for row in rows]))
+
+
 def packing_of(before: Floats, after: Floats, labels: Any, out: Path) -> dict[str, Any]:  # noqa: ANN401 - NumPy's own
     """Return what the rounding changes of probabilities [n, 41]."""
     return {
@@ -90,10 +124,10 @@ def packing_of(before: Floats, after: Floats, labels: Any, out: Path) -> dict[st
     }
 
 
-def measure(task: str, probabilities: Floats, test: Part, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the figures of a task's test part, and keep its predictions where they are asked for."""
+def measure(task: str, probabilities: Floats, test: Test, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the figures of an answer on its test part, and keep its predictions where they are asked for."""
     config = json.loads((arguments.out / "config.json").read_text(encoding="utf-8"))
-    temperature = float(config[HEADS[task][1]])
+    temperature = float(config["answers"][task]["temperature"])
     logits = (np.log(np.maximum(probabilities, 1e-12)) * temperature).astype(np.float32)
     if arguments.predictions:
         folder = arguments.predictions / task
@@ -106,16 +140,15 @@ def measure(task: str, probabilities: Floats, test: Part, arguments: argparse.Na
     return evaluate_predictions(logits, test.labels, temperature)
 
 
-def _name(folder: Path, task: str) -> str:
-    """Return the name by which the head for a task of shipped weights is loaded."""
+def _shipped(folder: Path, task: str) -> str:
+    """Return the name by which the answer for a task of shipped weights is loaded."""
     names = [model.name for model in SHIPPED.values() if model.weights.name == folder.name]
-    return next((name for name in names if len(names) == 1 or SHIPPED[name].sees == HEADS[task][0]), str(folder))
+    return task if task in names else next(iter(names), str(folder))
 
 
-def _last(name: str, part: Part) -> Floats:
-    """Return a model's probabilities of the last turn of every dialogue, float32 [dialogues, 41]."""
-    ends = np.cumsum(list(map(len, part.dialogues))) - 1
-    found: Floats = load_labeler(name).predict_proba(part.dialogues)[ends]
+def ask(name: str, test: Test) -> Floats:
+    """Return a model's probabilities of the judged turns, float32 [n, 41]."""
+    found: Floats = load_labeler(name).predict_proba(test.dialogues)[test.rows]
     return found
 
 

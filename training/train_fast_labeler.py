@@ -1,24 +1,23 @@
-"""Train the fast tier (`edos_dataset/labeling/static.py`): softmax regression on n-grams, distilled from a larger
-labeler.
+"""Train the fast tier (`edos_dataset/labeling/models/static.py`): softmax regression on n-grams, distilled from a
+larger labeler.
 
     python training/train_fast_labeler.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/minilm/fast.yaml --out \
         edos_dataset/labeling/models/weights/fast
 
-The examples are those of the weak labeler, in the same parts. The targets of the training part are the teacher's
-probabilities mixed with the true labels; further turns (EmpatheticDialogues, subtitles of the EDOS authors' extended
-labels, whose labels are not used) get the teacher's probabilities alone. A turn with the same words as a held-out text
-is left out. The validation part chooses the penalty, the damping and the temperature; the test part is looked at once,
-with the rounded table that ships. `--cache` keeps the teacher's answers, the costly part: minutes to an hour, where the
-rest takes a few minutes on one core.
+It learns from the turns of all sources that the recipe names, labelled or not, each seen alone. The targets are the
+teacher's probabilities, mixed with people's labels where these are of our 41. A turn with the same words as a held-out
+text of any set is left out. The validation part of the weak labeler's set chooses the penalty, the damping and the
+temperature; its test part is looked at once, with the rounded table that ships. `--cache` keeps the teacher's answers,
+the costly part, in blocks: minutes to an hour, where the rest takes some minutes on two cores.
 """
 
 import argparse
-import itertools
 import json
 import os
 import platform
 import sys
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -26,20 +25,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from edos_dataset.crowd.splits import plain_text
+from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler
+from edos_dataset.labeling.models.ngrams import FIRST, KINDS
 from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.metrics.calibration import fit_temperature, softmax
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
 from edos_dataset.runs.foreign import read_yaml
-from edos_dataset.runs.recipes import build
+from edos_dataset.runs.recipes import RecipeError, build
 from edos_dataset.runs.shards import digest
-from training.classifier.data import Data, Part, load_data
-from training.classifier.recipe import ClassifierRecipe
-from training.classifier.sources import CONVERSATIONS
-from training.examples import CROWD_LICENCE, WEAK_LICENCE, report
-from training.heads.fast_data import SUBTITLES, ask, read_unlabelled
+from training.examples import report
+from training.heads.fast_data import Texts, ask, gather, read_sources, sampled, targets_of, words_held_out
 from training.heads.ngram_fit import bags_of, choose_keys, fit, rounded, soften
+from training.labels.results import licence
+from training.labels.sources import WEAK, Corpus
 
 
 @dataclass(frozen=True)
@@ -48,54 +47,77 @@ class FastRecipe:
 
     name: ClassVar[str] = "fast"
 
+    sources: dict[str, float] = field(default_factory=lambda: {WEAK: 1.0})
+    labels: dict[str, float] = field(default_factory=dict)
     teacher: str = "weak"
-    shares: tuple[float, ...] = (0.72, 0.08, 0.2)
-    near_duplicate: float = 0.95
-    seed: int = 0
-    frequent_turns: float = 3.0
-    unlabelled: int = 100_000
-    unlabelled_weight: float = 0.5
-    teacher_share: float = 0.7
     teacher_temperature: float = 1.0
+    short: int = 0
+    frequency: float = 0.0
+    unlabelled: int = 400_000
+    seed: int = 0
+    kinds: tuple[str, ...] = FIRST
     least: int = 2
-    ngrams: int = 56_000
-    power: tuple[float, ...] = (0.5,)
-    l2: tuple[float, ...] = (1e-5,)
+    ngrams: int = 100_000
+    power: tuple[float, ...] = (0.6,)
+    l2: tuple[float, ...] = (3e-6,)
     iterations: int = 40
 
 
-def calibrated(labeler: StaticLabeler, part: Part) -> tuple[StaticLabeler, float]:
-    """Return the labeler at the temperature of the lowest cross-entropy on a part, and that cross-entropy."""
-    logits = labeler.logits(last_turns(part))
-    temperature = round(fit_temperature(logits, part.labels), 4)
-    return replace(labeler, temperature=temperature), cross_entropy(softmax(logits, temperature), part.labels)
+def read_recipe(path: Path) -> FastRecipe:
+    """Read a recipe.
+
+    Raises:
+        RecipeError: a key that is none, or a value of the wrong type or out of range.
+    """
+    recipe = build(FastRecipe, read_yaml(path) or {}, str(path))
+    if WEAK not in recipe.sources or not all(weight > 0 for weight in recipe.sources.values()):
+        raise RecipeError(
+            f"{path}: sources must name {WEAK!r}, whose validation part chooses; each with a number above 0"
+        )
+    if strange := sorted(set(recipe.labels) - set(recipe.sources)):
+        raise RecipeError(f"{path}: labels names {strange[0]!r}, which is none of the sources")
+    if not all(0 <= part <= 1 for part in recipe.labels.values()):
+        raise RecipeError(f"{path}: labels must be from 0 to 1, the part of people's labels in the targets")
+    if not recipe.kinds or recipe.kinds != tuple(kind for kind in KINDS if kind in recipe.kinds):
+        raise RecipeError(f"{path}: kinds must be some of {', '.join(KINDS)}, in this order")
+    return recipe
 
 
-def last_turns(part: Part) -> list[str]:
-    """Return the texts that the labels belong to."""
-    return [turns[-1] for turns in part.dialogues]
+def calibrated(labeler: StaticLabeler, texts: Sequence[str], labels: Ints) -> tuple[StaticLabeler, float]:
+    """Return the labeler at the temperature of the lowest cross-entropy on labelled texts, and that cross-entropy."""
+    logits = labeler.logits(texts)
+    temperature = round(fit_temperature(logits, labels), 4)
+    return replace(labeler, temperature=temperature), cross_entropy(softmax(logits, temperature), labels)
 
 
-def train(recipe: FastRecipe, data: Data, unlabelled: list[str], teacher: Labeler, cache: Path | None) -> StaticLabeler:
+def validation_of(corpus: Corpus) -> tuple[list[str], Ints]:
+    """Return the texts and labels of the weak labeler's validation part."""
+    held = corpus.held[WEAK]
+    labels = [target.values.argmax() for each in held if (target := each.targets[-1])]
+    return [each.turns[-1] for each in held], np.array(labels, np.int64)
+
+
+def train(recipe: FastRecipe, found: Texts, answers: Floats, validation: tuple[Sequence[str], Ints]) -> StaticLabeler:
     """Fit for every choice of damping and penalty, and return the one with the lowest cross-entropy on the validation
     part; its record says what was chosen.
+
+    Args:
+        recipe: of the training.
+        found: the texts.
+        answers: float32 [texts, 41], the teacher's.
+        validation: texts and their labels.
     """
-    own, answers = ask(teacher, last_turns(data.train), cache), ask(teacher, unlabelled, cache)
-    mixed = (
-        recipe.teacher_share * soften(own, recipe.teacher_temperature) + (1 - recipe.teacher_share) * data.train.targets
-    )
-    targets = np.vstack(
-        [mixed * data.train.weights[:, None], recipe.unlabelled_weight * soften(answers, recipe.teacher_temperature)]
-    ).astype(np.float32)
-    texts = last_turns(data.train) + unlabelled
-    keys = choose_keys(texts, recipe.least, recipe.ngrams)
-    report(f"{len(texts)} texts, {len(keys)} n-grams")
+    targets = targets_of(found, soften(answers, recipe.teacher_temperature), recipe.frequency)
+    keys = choose_keys(found.texts, recipe.least, recipe.ngrams, recipe.kinds)
+    report(f"{len(found.texts)} texts, {len(keys)} n-grams")
     tried: list[tuple[float, dict[str, float], StaticLabeler]] = []
-    for power, l2 in itertools.product(recipe.power, recipe.l2):
-        labeler = rounded(keys, *fit(bags_of(texts, keys, power), targets, l2, recipe.iterations), power)
-        labeler, loss = calibrated(labeler, data.validation)
-        report(f"power {power} l2 {l2}: validation cross-entropy {loss:.4f}")
-        tried.append((loss, {"power": power, "l2": l2}, labeler))
+    for power in recipe.power:
+        bags = bags_of(found.texts, keys, power, recipe.kinds)
+        for l2 in recipe.l2:
+            labeler = rounded(keys, *fit(bags, targets, l2, recipe.iterations), power, recipe.kinds)
+            labeler, loss = calibrated(labeler, *validation)
+            report(f"power {power} l2 {l2}: validation cross-entropy {loss:.4f}")
+            tried.append((loss, {"power": power, "l2": l2}, labeler))
     loss, chosen, labeler = min(tried, key=lambda each: each[0])
     grid = [{**choice, "validation_cross_entropy": round(each, 4)} for each, choice, _ in tried]
     return replace(labeler, record={"name": "fast", "chosen": chosen, "grid": grid})
@@ -103,18 +125,18 @@ def train(recipe: FastRecipe, data: Data, unlabelled: list[str], teacher: Labele
 
 def describe(
     labeler: StaticLabeler,
-    data: Data,
-    unlabelled: list[str],
+    corpus: Corpus,
+    found: Texts,
     teacher: Labeler,
     recipe: FastRecipe,
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
     """Return the record: metrics of the test part, beside the teacher's, and how the labeler was made."""
-    texts, labels = last_turns(data.test), data.test.labels
+    test = corpus.tests[WEAK]
+    texts, labels = [turns[-1] for turns in test.dialogues], test.labels
     logits, answers = labeler.logits(texts), ask(teacher, texts, arguments.cache)
     of_teacher = evaluate_predictions(np.log(np.maximum(answers, 1e-9)), labels)
     agreement = float(np.mean(logits.argmax(axis=1) == answers.argmax(axis=1)))
-    files = (*data.files, *CONVERSATIONS, *SUBTITLES)
     return {
         **labeler.record,
         "metrics": {"test": evaluate_predictions(logits, labels, labeler.temperature)},
@@ -124,13 +146,16 @@ def describe(
             "agreement": round(agreement, 4),
         },
         "examples": {
-            "train": len(data.train),
-            "validation": len(data.validation),
-            "test": len(data.test),
-            "unlabelled": len(unlabelled),
+            "train": len(found.people),
+            "validation": len(corpus.held[WEAK]),
+            "test": len(test),
+            "unlabelled": len(found.texts) - len(found.people),
         },
-        "data": [{"file": name, "sha256": digest(arguments.data_dir / name)} for name in dict.fromkeys(files)],
-        "licence_of_the_data": f"{WEAK_LICENCE}; {CROWD_LICENCE}",
+        "sources": {name: {**counts, **corpus.counts.get(name, {})} for name, counts in found.sources.items()},
+        "near_duplicates_removed": corpus.left_out,
+        "data": [
+            {"file": name, "sha256": digest(path), "licence": licence(name)} for name, path in corpus.files.items()
+        ],
         "recipe": asdict(recipe),
         "command": (
             f"python training/train_fast_labeler.py --data-dir $EDOS_DATA_DIR --recipe {arguments.recipe.as_posix()}"
@@ -143,8 +168,8 @@ def describe(
     }
 
 
-def main() -> None:
-    """Train, measure and write the labeler."""
+def parse_arguments() -> argparse.Namespace:
+    """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--data-dir",
@@ -153,7 +178,7 @@ def main() -> None:
         help="folder of the data sets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument(
-        "--recipe", type=Path, required=True, help="YAML with the data, the targets and the values to choose from"
+        "--recipe", type=Path, required=True, help="YAML with the sources, the targets and the values to choose from"
     )
     parser.add_argument("--out", type=Path, required=True, help="folder that gets static.safetensors and record.json")
     parser.add_argument(
@@ -164,27 +189,24 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if arguments.data_dir is None:
-        parser.error(
-            "--data-dir is missing and EDOS_DATA_DIR is not set: name the folder with empathetic_dialogues/ and "
-            "edos_amt/"
-        )
+        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
+    return arguments
+
+
+def main() -> None:
+    """Train, measure and write the labeler."""
+    arguments = parse_arguments()
     try:
-        recipe = build(FastRecipe, read_yaml(arguments.recipe) or {}, str(arguments.recipe))
+        recipe = read_recipe(arguments.recipe)
         recipe = replace(recipe, teacher=arguments.teacher or recipe.teacher)
         teacher = load_labeler(recipe.teacher)
-        same = ClassifierRecipe(
-            shares=recipe.shares,
-            near_duplicate=recipe.near_duplicate,
-            split_seed=recipe.seed,
-            frequent_turns=recipe.frequent_turns,
-        )
-        data = load_data(same, arguments.data_dir, arguments.cache)
+        corpus, turns = read_sources(recipe.sources, arguments.data_dir, arguments.cache, recipe.short)
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-    held = {plain_text(text) for part in (data.validation, data.test) for text in last_turns(part)}
-    unlabelled = read_unlabelled(arguments.data_dir, held, recipe.unlabelled, recipe.seed)
-    labeler = train(recipe, data, unlabelled, teacher, arguments.cache)
-    labeler = replace(labeler, record=describe(labeler, data, unlabelled, teacher, recipe, arguments))
+    found = gather(turns, recipe.sources, recipe.labels, words_held_out(corpus, recipe.short))
+    found = sampled(found, recipe.unlabelled, recipe.seed)
+    labeler = train(recipe, found, ask(teacher, found.texts, arguments.cache), validation_of(corpus))
+    labeler = replace(labeler, record=describe(labeler, corpus, found, teacher, recipe, arguments))
     labeler.save(arguments.out)
     report(json.dumps({**labeler.record["metrics"]["test"], "by_label": "see record.json"}, indent=1))
 

@@ -16,24 +16,48 @@ last checkpoint, to the same weights. `--out` becomes a model folder: the weight
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
+from transformers import PreTrainedTokenizerBase
 
+from edos_dataset.arrays import Floats
+from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.checkpoints import remove_checkpoints
 from training.classifier.model import build_tokenizer
-from training.labels.answers import answers_of, hits, rows_of, vectors_of
+from training.labels.answers import Vectors, answers_of, hits, rows_of, vectors_of
 from training.labels.fit import fit
 from training.labels.model import JointModel, build_model
-from training.labels.plan import lessons_of
+from training.labels.plan import Lessons, lessons_of
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.results import calibrate_model, make_record, rounded, write_model
-from training.labels.sources import load_corpus
+from training.labels.sources import Corpus, load_corpus
+
+
+class Learned(NamedTuple):
+    """What a training comes to.
+
+    Attributes:
+        model: with the averaged weights.
+        tokenizer: its own.
+        lessons: what it learned from.
+        held: the held-out turns.
+        answers: answer → logits of these, float32 [targets, 41].
+        seconds: of the updates.
+    """
+
+    model: ContextClassifier
+    tokenizer: PreTrainedTokenizerBase
+    lessons: Lessons
+    held: Vectors
+    answers: dict[str, Floats]
+    seconds: int
 
 
 def main() -> None:
@@ -43,7 +67,7 @@ def main() -> None:
         recipe = read_recipe(arguments.recipe)
         torch.set_num_threads(arguments.threads or _threads())
         accelerator = Accelerator(
-            mixed_precision=_precision(recipe), log_with="tensorboard", project_dir=str(arguments.out)
+            mixed_precision=precision_of(recipe), log_with="tensorboard", project_dir=str(arguments.out)
         )
         train(recipe, accelerator, arguments)
     except (RecipeError, ValueError, OSError) as error:
@@ -61,7 +85,7 @@ def parse_arguments() -> argparse.Namespace:
         help="folder of the data sets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder that becomes the model")
-    parser.add_argument("--name", default="dialogue-minilm", help="of the model, in its record")
+    parser.add_argument("--name", default="general-minilm", help="of the model, in its record")
     parser.add_argument("--cache", type=Path, help="folder that keeps embeddings for the next training")
     parser.add_argument("--checkpoint-every", type=int, default=200, help="updates between two checkpoints")
     parser.add_argument("--threads", type=int, help="threads of a process (default: the processors, shared)")
@@ -81,6 +105,27 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
     cache: Path = arguments.cache or arguments.out / "embeddings"
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
         corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
+    learned = learn(recipe, corpus, accelerator, arguments)
+    if accelerator.is_main_process:
+        making: dict[str, Any] = {"processes": accelerator.num_processes, "training_seconds": learned.seconds}
+        making |= {"precision": str(accelerator.mixed_precision)}
+        model, tokenizer, held, answers = learned.model, learned.tokenizer, learned.held, learned.answers
+        calibration = calibrate_model(model, held, answers)
+        record = make_record(recipe, corpus, learned.lessons, arguments, making | {"calibration": calibration})
+        metrics = figures_of(held, answers) | {"calibration": calibration}
+        write_model(model.cpu(), tokenizer, record, metrics, arguments.out)
+        remove_checkpoints(arguments.out)
+        accelerator.print(f"{metrics['right']}\n{calibration}")
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+
+
+def learn(recipe: LabelsRecipe, corpus: Corpus, accelerator: Accelerator, arguments: argparse.Namespace) -> Learned:
+    """Train the recipe's model on a corpus; `arguments.out` keeps checkpoints and log.
+
+    Raises:
+        ValueError: nothing is left to learn from, or the folder is of another training.
+    """
     arguments.out.mkdir(parents=True, exist_ok=True)
     lessons = lessons_of(corpus.train, recipe)
     accelerator.print(
@@ -93,28 +138,23 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
     set_seed(recipe.seed, device_specific=True)  # the model starts alike in all processes; dropout differs
     progress = fit(JointModel(model), lessons, corpus.held, tokenizer, recipe, accelerator, arguments)
     held = vectors_of(corpus.held, model.to(accelerator.device), tokenizer, recipe, accelerator)
-    calibration = calibrate_model(model, held, *answers_of(model, held, accelerator))
-    alone, seen = answers_of(model, held, accelerator)  # with the shift of labels, as the model answers
-    if accelerator.is_main_process:
-        making: dict[str, Any] = {"processes": accelerator.num_processes, "training_seconds": round(progress.seconds)}
-        making |= {"precision": str(accelerator.mixed_precision), "calibration": calibration}
-        record = make_record(recipe, corpus, lessons, arguments, making)
-        metrics: dict[str, Any] = {"turns": {name: len(rows_of(held, name)) for name in held.sources}}
-        metrics |= {"right_alone": rounded(hits(held, alone)), "right_in_dialogue": rounded(hits(held, seen))}
-        write_model(model.cpu(), tokenizer, record, metrics | {"calibration": calibration}, arguments.out)
-        remove_checkpoints(arguments.out)
-        accelerator.print(
-            f"alone {metrics['right_alone']}\nin its dialogue {metrics['right_in_dialogue']}\n{calibration}"
-        )
-    accelerator.wait_for_everyone()
-    accelerator.end_training()
+    answers = answers_of(model, held, accelerator)
+    return Learned(model, tokenizer, lessons, held, answers, round(progress.seconds))
+
+
+def figures_of(held: Vectors, answers: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return of the held-out turns of each source the number, and the share that is `right`, by answer."""
+    return {
+        "turns": {name: len(rows_of(held, name)) for name in held.sources},
+        "right": {name: rounded(hits(held, logits)) for name, logits in answers.items()},
+    }
 
 
 def _threads() -> int:
     return max(1, available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-def _precision(recipe: LabelsRecipe) -> str:
+def precision_of(recipe: LabelsRecipe) -> str:
     """Return the precision of the forward pass; "auto" is bf16 where processors or GPU multiply in it."""
     if recipe.precision != "auto":
         return recipe.precision

@@ -26,7 +26,7 @@ def label(
         Path,
         typer.Option(help="File of JSON lines to write; for a folder of `edos curate` a folder.", show_default=False),
     ],
-    model: Annotated[str, typer.Option(help=f"What labels: {MODELS}.")] = "dialogue",
+    model: Annotated[str, typer.Option(help=f"What labels: {MODELS}.")] = "general",
     device: Annotated[
         str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")
     ] = None,

@@ -52,7 +52,7 @@ class LabelledDialogue(TypedDict):
 @overload
 def label(
     dialogues: "str | Path | pd.DataFrame | Sequence[Sequence[str]] | Sequence[Mapping[str, Any]]",
-    model: str = "dialogue",
+    model: str = "general",
     *,
     top: int = 3,
     device: str | None = None,
@@ -65,7 +65,7 @@ def label(
 @overload
 def label(
     dialogues: D,
-    model: str = "dialogue",
+    model: str = "general",
     *,
     top: int = 3,
     device: str | None = None,
@@ -77,7 +77,7 @@ def label(
 ) -> D: ...
 def label(
     dialogues: Any,
-    model: str = "dialogue",
+    model: str = "general",
     *,
     top: int = 3,
     device: str | None = None,

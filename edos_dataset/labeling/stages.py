@@ -84,7 +84,7 @@ class LabelTurns(Stage):
         trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
-    model: str = "linear-weak"
+    model: str = "weak"
     device: str = "cpu"
     top: int = 3
     batch_tokens: int | None = None
@@ -164,7 +164,7 @@ class AnnotateDialogues(LabelTurns):
         trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
-    model: str = "linear-dialogue"
+    model: str = "general"
 
     name: ClassVar[str] = "annotate"
     gives = ("turns.label",)

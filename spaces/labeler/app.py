@@ -29,7 +29,10 @@ _HELP = (
     "and leading dashes are taken off; "
     "blank lines are ignored."
 )
-_MODELS = "“dialogue” reads a turn with its history, the others read each turn by itself; “fast” is the fastest."
+_MODELS = (
+    "“general” and “dialogue”, which labels as the workers of EDOS did, read a turn with its history; the others read "
+    "each turn by itself; “fast” is the fastest."
+)
 _EXAMPLES = {
     "A lost job": "A: You're home early today.\nB: They let me go. Twelve years, and it took them five minutes.\n"
     "A: Oh no, I'm so sorry to hear that.\n"
@@ -74,7 +77,7 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         except ValueError as error:
             return page.message(error)
 
-    def label(text: str, model: Model = "dialogue", top: int = 3) -> dict[str, Any]:
+    def label(text: str, model: Model = "general", top: int = 3) -> dict[str, Any]:
         try:
             return as_json(label_text(text, model), top)
         except ValueError as error:

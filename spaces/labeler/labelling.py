@@ -12,7 +12,7 @@ from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 
-Model = Literal["dialogue", "weak", "fast"]
+Model = Literal["general", "dialogue", "weak", "fast"]
 MODELS: tuple[Model, ...] = get_args(Model)
 """Models to choose from, by the names that `load_labeler` knows."""
 

@@ -30,7 +30,8 @@ _SHAPES = {
     "neutral": '<rect x="-{size}" y="-{size}" width="{side}" height="{side}" class="hollow"/>',
 }
 _SEES = {
-    "dialogue": "the turn and the turns before it",
+    "general": "the turn and the turns before it",
+    "dialogue": "the same, as the workers of EDOS label",
     "weak": "the turn by itself",
     "fast": "the turn's words by themselves",
 }

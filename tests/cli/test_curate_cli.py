@@ -68,7 +68,7 @@ def test_labels_end_to_end(films):
     seen = edos("inspect", "edos", "--dialogues", 10).stdout
     assert "questioning" in seen
     card = (films.parent / "edos" / "README.md").read_text()
-    assert "CC BY-NC" in card and "linear-weak@" in card and "linear-dialogue@" in card
+    assert "CC BY-NC" in card and "weak-minilm@" in card and "general-minilm@" in card
 
 
 @pytest.mark.parametrize(

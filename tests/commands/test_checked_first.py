@@ -20,13 +20,14 @@ def unread(monkeypatch):
         raise AssertionError("read before the models were checked")
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    for name in ("sources.inventory.find_films", "releases.dialogues.read_source", "commands.label.read_source"):
+    # What imports a name comes before where it is from: else a first import would keep this one for good.
+    for name in ("commands.label.read_source", "releases.dialogues.read_source", "sources.inventory.find_films"):
         monkeypatch.setattr(f"edos_dataset.{name}", read)
     monkeypatch.setattr("edos_dataset.commands.extend.read_seed", read)
 
 
 BAD = [
-    (["curate", "subtitles", "--out", "out", "--model", "nope"], "model 'nope' is neither one of weak, dialogue"),
+    (["curate", "subtitles", "--out", "out", "--model", "nope"], "model 'nope' is neither one of general, dialogue"),
     (["curate", "subtitles", "--out", "out", "--model", "nope", "--dry-run"], "model 'nope' is neither"),
     (["curate", "subtitles", "--out", "out", "--weak-model", "nope"], "model 'nope' is neither"),
     (["curate", "subtitles", "--out", "out", "--set", "annotate.device=cuda:99"], "device 'cuda:99' is not there"),

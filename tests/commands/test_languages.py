@@ -137,7 +137,7 @@ def test_what_does_not_know_the_language_is_said_once() -> None:
     assert language_remarks(pipeline_of(labels=False, settings=["turns.scorer=rules"]), "de") == []
     turns, labels = language_remarks(pipeline_of(language="de", weak_model="fast"), "de")
     assert turns == f"turns are found by the rules: the scorer '{SegmentTurns.scorer}' knows no German"
-    assert labels.startswith("the labels are not to be trusted: 'fast' and 'linear-dialogue' know no German;")
+    assert labels.startswith("the labels are not to be trusted: 'fast' and 'general' know no German;")
 
 
 def test_labels_of_dialogues_in_another_language(tmp_path: Path) -> None:

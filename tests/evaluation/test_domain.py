@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from edos_dataset.labels import INTENTS, LABEL_IDS, LABELS
+from edos_dataset.releases.labelled_sets.record import LabelledDialogue
 from evaluation import domain, domain_sets
 from evaluation.domain_measures import describe, measure
-from training.held_out import PARTED, held_out
+from training.held_out import PARTED, held_out, held_out_reading
 
 WORDS = {"hate": "angry", "love": "joyful", "what": "questioning", "alone": "lonely", "yes": "agreeing"}
 
@@ -119,6 +120,23 @@ def test_a_sentence_may_have_several_right_classes_and_a_part_is_held_out(folder
 @pytest.mark.parametrize("name", PARTED)
 def test_of_every_set_with_one_file_something_is_held_out(name):
     assert name in domain_sets.SETS or name == "esconv"
+
+
+def test_of_the_readings_every_label_of_a_turn_is_right_and_an_eighth_is_held_out(tmp_path, monkeypatch):
+    names = [f"films/a.srt#{number}@0" for number in range(60)]
+    said, labels = ("I hate it.", "Hm.", "What is it?"), (("annoyed", "angry"), (), ("surprised",))
+    read = [LabelledDialogue(name, (name, *said), (None,) * 4, ((), *labels)) for name in names]
+    monkeypatch.setattr(domain_sets, "read_readings", lambda _: (read, {"labelled": 120, "missing_file": 3}))
+    held = domain_sets.read_set("films", tmp_path, None)
+    assert [turns[0] for turns in held.dialogues] == [name for name in names if held_out_reading(name)]
+    assert 2 < len(held.dialogues) < 20 and held.intents and held.unreadable == {"missing_file, held out or not": 3}
+    assert held.judged[:4].tolist() == [1, 3, 5, 7]
+    assert [[held.classes[label] for label in np.flatnonzero(row)] for row in held.right[:2]] == [
+        ["angry", "annoyed"],
+        ["surprised"],
+    ]
+    assert measure(held, domain.predict(Labeler(), held))["accuracy"] == 0.5
+    assert "language models" in held.told
 
 
 JSONL = (

@@ -151,13 +151,15 @@ def test_a_shipped_model_goes_by_its_name_with_the_card_of_this_version(hub, tmp
     main = hub.repos["models", "ns/model"].at("main")
     card = SHIPPED["weak"].card.read_text(encoding="utf-8")
     assert content(hub, main, "README.md").decode() == card.replace(PLACEHOLDER, "ns/model")
-    assert {"config.json", "model.safetensors", "classifier.py", "record.json", "metrics.json"} <= set(main.files)
+    assert {"config.json", "model.safetensors", "context.py", "record.json", "metrics.json"} <= set(main.files)
 
 
 def test_a_shipped_name_gives_way_to_a_folder_and_must_be_a_model_of_transformers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert read_shipped(Path("films")) is None
-    with pytest.raises(FolderError, match="'fast' is no model of transformers.* 'weak' and 'dialogue' are"):
+    with pytest.raises(
+        FolderError, match="'fast' is no model of transformers.* 'general' and 'dialogue' and 'weak' are"
+    ):
         read_shipped(Path("fast"))
     (tmp_path / "fast").mkdir()
     assert read_shipped(Path("fast")) is None

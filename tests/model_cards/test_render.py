@@ -33,8 +33,8 @@ def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
     assert headings[:2] == ["Know its flaws first", "Intended use"]
     assert header["license"] == "cc-by-nc-4.0", "EmpatheticDialogues is in all of them"
     record = json.loads((SHIPPED[name].weights / "record.json").read_text(encoding="utf-8"))
-    if SHIPPED[name].kind == "classifier":
-        metrics = json.loads((SHIPPED[name].weights / "metrics.json").read_text(encoding="utf-8"))
+    if SHIPPED[name].kind == "context":
+        metrics = json.loads((SHIPPED[name].weights / "metrics.json").read_text(encoding="utf-8"))[name]
     else:
         metrics = next(part for key, part in record["metrics"].items() if key.startswith("test"))
     assert f"| accuracy | {100 * metrics['accuracy']:.1f} % | [" in body

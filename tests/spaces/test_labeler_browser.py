@@ -206,7 +206,7 @@ def test_a_program_asks_for_labels(started):
     from gradio_client.exceptions import AppError
 
     client = Client(started[0], verbose=False, download_files=False)
-    assert client.predict(DIALOGUE, api_name="/label") == as_json(label_text(DIALOGUE, "dialogue"))
+    assert client.predict(DIALOGUE, api_name="/label") == as_json(label_text(DIALOGUE, "general"))
     assert client.predict(DIALOGUE, "fast", 1, api_name="/label") == as_json(label_text(DIALOGUE, "fast"), 1)
     for arguments, said in (
         (("",), "nothing to label yet"),

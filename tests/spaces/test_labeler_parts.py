@@ -277,7 +277,9 @@ def test_the_figures_come_from_the_records():
         "licence_of_the_data": "A: CC0; B: CC BY",
     }
     drawn = page.about(
-        {"dialogue": known | {"recipe": {"max_tokens": 99}}, "weak": {}, "fast": known}, (82, None), "someone/edos"
+        {"general": known, "dialogue": known | {"recipe": {"max_tokens": 99}}, "weak": {}, "fast": known},
+        (82, None),
+        "someone/edos",
     )
     assert (
         "12.3 % <small>[10.0, 20.0]</small> <small>of 77</small>" in drawn

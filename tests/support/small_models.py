@@ -1,5 +1,7 @@
 """Small models with random weights, saved as trained ones are."""
 
+import copy
+
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
@@ -53,6 +55,11 @@ ENCODER = {
     "num_attention_heads": 2,
     "intermediate_size": 64,
 }
+CONVENTIONS = ["crowd", "meld"]
+ANSWERS = {
+    "dialogue": {"sees": "history", "conventions": {"crowd": 1.0, "meld": 2.0}, "temperature": 1.5},
+    "weak": {"sees": "turn", "conventions": {"crowd": 3.0, "meld": 1.0}, "temperature": 0.8},
+}
 NAMES = {"id2label": dict(enumerate(LABELS)), "label2id": {name: label for label, name in enumerate(LABELS)}}
 
 
@@ -100,12 +107,13 @@ def save_dialogue_classifier(folder, seed=0, **settings) -> DialogueClassifier:
 
 
 def small_context_classifier(kind="bert", **settings) -> ContextClassifier:
-    """A ContextClassifier around a small encoder of a kind of transformers, in which turns and their order count."""
-    config = ContextClassifierConfig(
-        encoder={"model_type": kind, "pad_token_id": 0, **ENCODER},
-        **{"context_heads": 4, "window": 3, "turn_tokens": 12, "separator_id": 3, "start_id": 2, **settings},
-        **NAMES,
-    )
+    """A ContextClassifier around a small encoder of a kind of transformers, in which turns, their order and the
+    conventions count; its answers are `dialogue` and `weak`.
+    """
+    usual = {"context_heads": 4, "window": 3, "turn_tokens": 12, "separator_id": 3, "start_id": 2}
+    usual |= {"conventions": CONVENTIONS, "answers": copy.deepcopy(ANSWERS)}
+    encoder = {"model_type": kind, "pad_token_id": 0, **ENCODER}
+    config = ContextClassifierConfig(encoder=encoder, **(usual | settings), **NAMES)
     model = ContextClassifier(config).eval()
     spread(model)
     return model

@@ -92,6 +92,20 @@ def test_sentences_of_xml_are_found_by_their_own_numbers(data_dir):
     assert read_readings(data_dir, write(data_dir / "r.parquet", turns))[1] == {"labelled": 2}
 
 
+def test_cues_that_name_their_speakers_are_found_by_their_numbers(data_dir):
+    said = "# ANN\n1.0\nIf it\nrains...\n2.0\n2.0\n**LOL**\n2.5\n...I stay.\n3.0\n# BOB\n3.0\nWell.\n4.0\n"
+    (data_dir / "films" / "c.merged").write_text(said)
+    turns = {
+        ("films/c.merged", "c#1"): [("If it rains I stay.", ["sad"], [1, 2]), ("Well.", ["neutral"], [3])],
+        ("films/c.merged", "c#3"): [("Well.", ["sad"], [3]), ("Not there.", ["sad"], [4])],
+    }
+    path = write(data_dir / "r.parquet", turns)
+    assert read_readings(data_dir, path)[1] == {"labelled": 2, "missing_dialogue": 2}
+    (data_dir / "films" / "c.merged").write_text("nobody")
+    with pytest.raises(ValueError, match="has none of the texts"):
+        read_readings(data_dir, path)
+
+
 def test_a_turn_whose_text_is_another_stays_without_labels(data_dir):
     path = data_dir / "films" / "a.srt"
     path.write_text(FILM.replace("Not again", "Not today"))
@@ -134,7 +148,7 @@ def test_sentences_are_numbered_as_edos_segment_numbers_them(data_dir):
 
 def test_the_labels_lie_here_without_a_text_and_in_order():
     table = pq.read_table(READINGS)
-    assert READINGS.stat().st_size < 700_000
+    assert READINGS.stat().st_size < 1_500_000
     turn = table.schema.field("turns").type.value_type
     assert {field.name: str(field.type) for field in turn} == {
         "digest": "uint32",
@@ -146,7 +160,7 @@ def test_the_labels_lie_here_without_a_text_and_in_order():
     assert names == sorted(set(names))
     labels = [turn["labels"] for row in rows for turn in row["turns"]]
     assert all(len(own) <= 3 and len(set(own)) == len(own) and max(own, default=0) < len(LABELS) for own in labels)
-    assert sum(map(bool, labels)) == 40_378
+    assert sum(map(bool, labels)) == 76_577
     crowd = [row["turns"][-1]["labels"] for row in rows if row["file"].endswith("mturk_groundtruth_labels.csv")]
     assert crowd and not any(crowd), "their last turn has the crowd's own label"
 

@@ -1,30 +1,33 @@
+import json
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labeling.models.static import StaticLabeler, ngrams
+from edos_dataset.labeling.models.ngrams import FIRST, KINDS, ngrams
+from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.labels import LABELS
 from training import train_fast_labeler as script
-from training.classifier import data
+from training.classifier.data import Part
 from training.classifier.sources import CONVERSATIONS
-from training.heads.fast_data import SUBTITLES, ask, read_unlabelled
+from training.heads import fast_data
+from training.heads.fast_data import ask, gather, read_sources, sampled, targets_of, words_held_out
+from training.heads.fast_sources import SUBTITLES, read_unlabelled
 from training.heads.ngram_fit import choose_keys, fit
+from training.labels.sources import Corpus, Taught
+from training.labels.targets import Kind, Target
 
 EXTENDED = "os_dialog_id,os_dialog,emotion,cos_sim,confidence\n"
+CUES = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n2\n00:00:09,000 --> 00:00:10,000\n{}\n"
 
 
-def part(texts, labels):
-    labels = np.array(labels)
-    return data.Part(
-        [[text] for text in texts],
-        labels,
-        np.eye(len(LABELS), dtype=np.float32)[labels],
-        np.ones(len(labels), np.float32),
-    )
+def shares(**given):
+    values = np.zeros(len(LABELS), np.float32)
+    for label, share in given.items():
+        values[int(label[1:])] = share
+    return Target(values, Kind.SHARES)
 
 
 def one_word_teacher(word, label):
@@ -38,10 +41,11 @@ def one_word_teacher(word, label):
 def test_keys_are_the_ngrams_of_most_texts():
     texts = ["red red red", "blue", "blue sky", "sky blue"]
     first_words = {word: next(iter(ngrams([word])))[0][0] for word in ("red", "blue", "sky")}
-    keys = choose_keys(texts, least=2, most=100)
+    keys = choose_keys(texts, 2, 100, FIRST)
     assert first_words["blue"] in keys and first_words["sky"] in keys and first_words["red"] not in keys
     assert (np.diff(keys.astype(np.int64)) > 0).all()
-    assert choose_keys(texts, least=1, most=1).tolist() == [first_words["blue"]]
+    assert choose_keys(texts, 1, 1, FIRST).tolist() == [first_words["blue"]]
+    assert set(keys.tolist()) < set(choose_keys(texts, 2, 100, tuple(KINDS)).tolist())
 
 
 def test_fit_finds_the_minimum_of_the_penalised_cross_entropy():
@@ -57,38 +61,82 @@ def test_fit_finds_the_minimum_of_the_penalised_cross_entropy():
 
 
 def test_words_that_only_unlabelled_texts_have_are_learned_from_the_teacher():
-    texts = [f"{word} thing number {number}" for number in "abcdefgh" for word in ("good", "bad")]
-    labelled = part(texts, [3, 5] * 8)
-    held = part(["good day", "bad day"], [3, 5])
-    unlabelled = [f"the splendid {word}" for word in ("house", "tree", "cat", "dog")] * 3
-    recipe = script.FastRecipe(teacher_share=0.0, unlabelled_weight=1.0, iterations=60, l2=(1e-3, 10.0))
-    found = script.train(
-        recipe, data.Data(labelled, held, held, held, (), {}), unlabelled, one_word_teacher("splendid", 7), None
-    )
-    assert found.predict_proba([["good one", "a bad one", "splendid!"]]).argmax(axis=1).tolist() == [3, 5, 7]
-    assert found.record["chosen"]["l2"] == 1e-3 and len(found.record["grid"]) == 2
-    taught = script.train(
-        replace(recipe, teacher_share=1.0),
-        data.Data(labelled, held, held, held, (), {}),
-        [],
-        one_word_teacher("good", 9),
-        None,
-    )
-    assert taught.predict_proba([["good thing"]]).argmax() == 9
+    labelled = [
+        (f"{word} thing number {number}", shares(**{f"l{label}": 1}))
+        for number in "abcdefgh"
+        for word, label in (("good", 3), ("bad", 5))
+    ]
+    bare = [(f"the splendid {word} {number}", None) for word in ("house", "tree", "cat") for number in range(4)]
+    weights, held = {"weak": 1.0, "sitcoms": 1.0}, (["good day", "bad day"], np.array([3, 5]))
+    found = gather({"weak": labelled, "sitcoms": bare}, weights, {"weak": 1.0}, set())
+    recipe = script.FastRecipe(weights, iterations=60, l2=(1e-3, 10.0), kinds=tuple(KINDS))
+    made = script.train(recipe, found, ask(one_word_teacher("splendid", 7), found.texts, None), held)
+    assert made.predict_proba([["good one", "a bad one", "splendid!"]]).argmax(axis=1).tolist() == [3, 5, 7]
+    assert made.record["chosen"]["l2"] == 1e-3 and len(made.record["grid"]) == 2 and made.kinds == tuple(KINDS)
+    found = gather({"weak": labelled}, weights, {}, set())
+    made = script.train(recipe, found, ask(one_word_teacher("good", 9), found.texts, None), held)
+    assert made.predict_proba([["good thing"]]).argmax() == 9
 
 
-def test_unlabelled_turns_are_distinct_and_none_is_held_out(tmp_path):
+def test_turns_are_gathered_once_with_the_highest_weight_and_all_that_people_said():
+    turns = {
+        "weak": [("So  Sad.", shares(l3=1.0)), ("Held out!", shares(l1=1.0)), ("...", None)],
+        "crowd": [("so sad.", shares(l3=0.5, l4=0.5)), ("Said before.", None)],
+        "meld": [("So sad?", Target(np.ones(len(LABELS), np.float32), Kind.ONE_OF)), ("So sad.", None)],
+        "frequent": [("Held out.", shares(l2=1.0))],
+    }
+    weights = {"weak": 1.0, "crowd": 2.0, "meld": 0.5, "frequent": 3.0}
+    found = gather(turns, weights, {"weak": 0.4, "crowd": 0.2, "frequent": 1.0, "meld": 1.0}, {"held out"})
+    assert found.texts == ["So  Sad.", "Said before.", "So sad?", "Held out."]
+    assert (found.weights, found.counts) == ([2.0, 2.0, 0.5, 3.0], [3, 1, 1, 1])
+    assert found.sources["weak"] == {"turns": 3, "texts": 1, "labelled": 1, "held_out": 1}
+    answers = np.full((4, len(LABELS)), 1 / len(LABELS), np.float32)
+    targets = targets_of(found, answers, 0.5)
+    assert np.allclose(targets.sum(axis=1), [2 * (1 + 0.5 * np.log(3)), 2, 0.5, 3])
+    share = targets[0] / targets[0].sum()
+    assert np.allclose(share[[3, 4, 0]], [0.4 * 0.75 + 0.6 / 41, 0.4 * 0.25 + 0.6 / 41, 0.6 / 41], atol=1e-6)
+    assert np.allclose(targets[3], 3 * np.eye(len(LABELS))[2])
+    fewer = sampled(found, 1, 0)
+    assert len(fewer.texts) == 3 and "So  Sad." in fewer.texts and "Held out." in fewer.texts
+    rows = [found.texts.index(text) for text in fewer.texts]
+    assert np.allclose(targets_of(fewer, answers[rows], 0.5), targets[rows])
+
+
+def test_what_is_held_out_of_any_set_has_more_words_than_may_stand():
+    corpus = Corpus({}, {}, {}, {"meld": ["Yes.", "Oh, my GOD!"], "weak": ["I lost my keys"]}, {}, {}, {})
+    assert words_held_out(corpus, 0) == {"yes", "oh my god", "i lost my keys"}
+    assert words_held_out(corpus, 3) == {"i lost my keys"}
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_turns_of_conversations_and_subtitles_are_read(tmp_path):
     for name in (*CONVERSATIONS, *SUBTITLES):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(EXTENDED if name in SUBTITLES else "Dialog_ID,Type,Actor,Text\n")
+        write(tmp_path / name, EXTENDED if name in SUBTITLES else "Dialog_ID,Type,Actor,Text\n")
     with (tmp_path / CONVERSATIONS[0]).open("a") as file:
-        said = ["speaker,Well_comma_ I never!", "listener,well i NEVER", "speaker,HELD out...", "listener,!!"]
-        file.writelines(f"1,utterance,{line}\n" for line in said)
+        file.writelines(f"1,utterance,{line}\n" for line in ["speaker,Well_comma_ I never!", "listener,Come on"])
     with (tmp_path / next(iter(SUBTITLES))).open("a") as file:
         file.write('d,"- Come on .\n- Held out ?",afraid,0.9,0.9\n')
-    assert sorted(read_unlabelled(tmp_path, {"held out"}, 10, 0)) == ["Come on.", "well i NEVER"]
-    assert len(read_unlabelled(tmp_path, set(), 2, 0)) == 2
+    for season in ("05", "06"):
+        write(tmp_path / f"frasier/subtitles/{season}/Episode_1.srt", CUES.format(f"Season {season}.", "He left."))
+    for season in ("01", "02", "06"):
+        write(
+            tmp_path / f"noisy_srt/friends/all/friends.s{season}e01.srt", CUES.format("How nice.", season + " is it.")
+        )
+    write(tmp_path / "sitcom_speakers/Show.S09E01.merged", "# ANN\n1.0\nWho was here?\n2.0\n9.0\nIt was me.\n9.9\n")
+    assert read_unlabelled("conversations", tmp_path)[0] == ["Well, I never!", "Come on"]
+    assert read_unlabelled("extended", tmp_path)[0] == ["Come on.", "Held out?"]
+    assert read_unlabelled("frasier", tmp_path)[0] == ["Season 05.", "He left."]
+    texts, files = read_unlabelled("friends", tmp_path)
+    assert texts == ["How nice.", "01 is it.", "How nice.", "02 is it."] and len(files) == 2
+    assert read_unlabelled("sitcoms", tmp_path)[0] == ["Who was here?", "It was me."]
+    with pytest.raises(ValueError, match="nothing of the source 'sitcoms': expected sitcom_speakers"):
+        read_unlabelled("sitcoms", tmp_path / "none")
+    with pytest.raises(ValueError, match="'sitcom' is none; there are weak"):
+        read_sources({"sitcom": 1.0}, tmp_path, None, 0)
 
 
 def test_answers_of_the_teacher_are_kept(tmp_path):
@@ -104,11 +152,46 @@ def test_answers_of_the_teacher_are_kept(tmp_path):
     assert (ask(one_word_teacher("no", 4), texts, tmp_path) != 0).all()
 
 
+def test_answers_are_kept_block_by_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(fast_data, "_BLOCK", 2)
+    teacher, texts = one_word_teacher("yes", 4), ["yes", "no", "yes", "yes no", "no"]
+    assert (ask(teacher, texts, tmp_path) == teacher.predict_proba([texts])).all()
+    assert len([*tmp_path.iterdir()]) == 3 and ask(teacher, [], tmp_path).shape == (0, len(LABELS))
+
+
+def test_a_record_tells_what_was_learned_from(tmp_path, monkeypatch):
+    held = [Taught((text,), (shares(**{f"l{label}": 1}),)) for text, label in (("good day", 3), ("bad day", 5))]
+    labels = np.array([3, 5])
+    test = Part([["good night"], ["bad night"]], labels, np.eye(len(LABELS), dtype=np.float32)[labels], np.ones(2))
+    write(tmp_path / "data/meld/train_sent_emo.csv", "text")
+    files = {"meld/train_sent_emo.csv": tmp_path / "data/meld/train_sent_emo.csv"}
+    corpus = Corpus(
+        {}, {"weak": held}, {"weak": test}, {"weak": ["good day"]}, {"weak": 4}, {"meld": {"rejected": 2}}, files
+    )
+    turns = {"weak": [("good", shares(l3=1)), ("bad", shares(l5=1)), ("Good day!", None)], "meld": [("bad dog", None)]}
+    monkeypatch.setattr(script, "read_sources", lambda *given: (corpus, turns))
+    monkeypatch.setattr(script, "load_labeler", lambda name: one_word_teacher("good", 3))
+    write(tmp_path / "recipe.yaml", "sources: {weak: 1, meld: 0.5}\nlabels: {weak: 0.9}\nleast: 1\n")
+    given = ["--data-dir", str(tmp_path), "--recipe", str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["train", *given])
+    script.main()
+    record = json.loads((tmp_path / "out/record.json").read_text())
+    assert record["examples"] == {"train": 2, "validation": 2, "test": 2, "unlabelled": 1}
+    assert record["sources"]["weak"] == {"turns": 3, "texts": 2, "labelled": 2, "held_out": 1}
+    assert record["sources"]["meld"]["rejected"] == 2 and record["data"][0]["licence"] == "GPL v3"
+    assert StaticLabeler.load(tmp_path / "out").predict_proba([["bad", "good"]]).argmax(axis=1).tolist() == [5, 3]
+
+
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
         ("teachr: weak", "did you mean 'teacher'"),
         ("l2: 1.0", "l2 must be of type list"),
+        ("sources: {crowd: 1.0}", "sources must name 'weak'"),
+        ("sources: {weak: 0.0}", "each with a number above 0"),
+        ("labels: {crowd: 0.5}", "labels names 'crowd', which is none of the sources"),
+        ("labels: {weak: 1.5}", "labels must be from 0 to 1"),
+        ("kinds: [words, letters]", "kinds must be some of words, lemmas, pairs, skips, length"),
         ("teacher: /no/such/folder", "/no/such/folder"),
     ],
 )

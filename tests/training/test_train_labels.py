@@ -20,6 +20,7 @@ from edos_dataset.labels import LABELS
 from labelled_sets import write_sets
 from training import train_labels
 from training.held_out import held_out
+from training.labels.conventions import ANSWERS, answers_over
 from training.labels.recipe import read_recipe
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -92,13 +93,14 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     log, metrics, record = read_log(folder), told(folder, "metrics"), told(folder)
     losses = [entry["loss"] for entry in log if "loss" in entry]
     assert len(losses) == 60 and np.mean(losses[-5:]) < 0.7 * losses[0]
-    assert [entry["update"] for entry in log if "right_alone_meld" in entry] == [30, 60]
-    assert [entry["update"] for entry in log if "right_in_dialogue_meld" in entry] == [30, 60]
+    for answer in ANSWERS:
+        assert [entry["update"] for entry in log if f"right_{answer}_meld" in entry] == [30, 60]
     assert metrics["turns"] == {"emorynlp": HELD, "meld": 48, "xed": metrics["turns"]["xed"]}
-    for part in ("right_alone", "right_in_dialogue"):
-        assert set(metrics[part]) == {"meld", "emorynlp", "xed"} and metrics[part]["meld"] > 0.8, "the word tells it"
+    assert list(metrics["right"]) == list(ANSWERS)
+    for right in metrics["right"].values():
+        assert set(right) == {"meld", "emorynlp", "xed"} and right["meld"] > 0.8, "the word tells it"
     assert metrics["calibration"] == record["calibration"] == {}, "no turns of films or of the weak labeler's set"
-    assert record["name"] == "mine" and record["seed"] == 0 and record["processes"] == 1
+    assert record["name"] == "mine" and record["task"] == "general" and record["seed"] == 0 and record["processes"] == 1
     assert record["limitations"] == []
     assert {row["file"]: row["licence"] for row in record["data"]} == {
         "meld/train_sent_emo.csv": "GPL v3",
@@ -114,7 +116,11 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     assert {"config.json", "model.safetensors", "tokenizer.json", "context.py", "README.md", "log.jsonl"} <= left
     assert not [name for name in left if name.startswith(("checkpoint", "best")) or name.endswith(".tmp")]
     card = (folder / "README.md").read_text()
-    assert f"| meld | 48 | {100 * metrics['right_alone']['meld']:.1f} %" in card
+    shares = " | ".join(f"{100 * metrics['right'][answer]['meld']:.1f} %" for answer in ANSWERS)
+    assert f"| meld | 48 | {shares} |" in card
+    config = told(folder, "config")
+    assert config["conventions"] == ["situations", "meld", "emorynlp", "xed"] and config["answer"] == "general"
+    assert config["answers"] == answers_over(config["conventions"])
     assert "model.safetensors" in read_model(folder).files, "it can be published as it is"
 
 
@@ -125,6 +131,9 @@ def test_the_folder_labels(place):
     )
     assert found.shape == (3, len(LABELS))
     assert np.allclose(found.sum(axis=1), 1, atol=1e-3) and LABELS[found[1].argmax()] in WORDS
+    weak = load_labeler(f"{finished(place, 'dropout')}#weak")
+    assert (labeler.context, weak.context) == (None, 0)
+    assert LABELS[weak.predict_proba([["angry angry angry angry boat winter"]])[0].argmax()] in WORDS
 
 
 def test_a_training_that_was_ended_anywhere_goes_on_to_the_same_weights(place, monkeypatch):
@@ -164,8 +173,9 @@ def test_two_processes_train_as_one_does(place, commands):
     assert [told(folder)["processes"] for folder in (one, two)] == [1, 2]
     losses, others = ([entry["loss"] for entry in read_log(folder) if "loss" in entry] for folder in (one, two))
     assert len(losses) == 6 and others == pytest.approx(losses, rel=1e-4)
-    for part in ("right_alone", "right_in_dialogue"):  # the vectors that each process encoded came together in order
-        assert told(two, "metrics")[part] == pytest.approx(told(one, "metrics")[part], abs=0.05)
+    for answer in ANSWERS:  # the vectors that each process encoded came together in order
+        right = [told(folder, "metrics")["right"][answer] for folder in (one, two)]
+        assert right[1] == pytest.approx(right[0], abs=0.05)
 
 
 def test_half_precision_and_fewer_layers(place):

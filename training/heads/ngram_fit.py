@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.static import Codes, StaticLabeler, count_ngrams, damping, ngrams
+from edos_dataset.labeling.models.ngrams import Codes, Places, count_ngrams, damping, ngrams
+from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.metrics.calibration import softmax
 from training.examples import report
 
@@ -22,12 +23,12 @@ def soften(probabilities: Floats, temperature: float) -> Floats:
     return softmax(np.log(np.maximum(probabilities, 1e-9)), temperature).astype(np.float32)
 
 
-def choose_keys(texts: Sequence[str], least: int, most: int) -> Codes:
-    """Return the codes of the n-grams that stand in at least `least` texts, the `most` most frequent of them (of equals
-    the lower codes), rising.
+def choose_keys(texts: Sequence[str], least: int, most: int, kinds: Sequence[str]) -> Codes:
+    """Return the codes of the n-grams of some kinds that stand in at least `least` texts, the `most` most frequent of
+    them (of equals the lower codes), rising.
     """
     seen = []
-    for codes, offsets in ngrams(texts):
+    for codes, offsets in ngrams(texts, kinds=kinds):
         rows = np.repeat(np.arange(len(texts), dtype=np.uint64), np.diff(offsets))
         seen.append(np.unique(codes.astype(np.uint64) << np.uint64(32) | rows) >> np.uint64(32))
     codes, counts = np.unique(np.concatenate(seen), return_counts=True)
@@ -35,9 +36,9 @@ def choose_keys(texts: Sequence[str], least: int, most: int) -> Codes:
     return np.sort(codes[order[counts[order] >= least]]).astype(np.uint32)
 
 
-def bags_of(texts: Sequence[str], keys: Codes, power: float) -> csr_array:
-    """Return the damped counts of n-grams, float32 [texts, keys]."""
-    bags = count_ngrams(texts, keys)
+def bags_of(texts: Sequence[str], keys: Codes, power: float, kinds: Sequence[str]) -> csr_array:
+    """Return the damped counts of n-grams of some kinds, float32 [texts, keys]."""
+    bags = count_ngrams(texts, Places(keys), kinds=kinds)
     return csr_array(sum(bags[1:], bags[0]).multiply(damping(bags, power)[:, None]), dtype=np.float32)
 
 
@@ -83,7 +84,8 @@ def fit(bags: csr_array, targets: Floats, l2: float, iterations: int) -> tuple[F
     return table, bias[0]
 
 
-def rounded(keys: Codes, table: Floats, bias: Floats, power: float) -> StaticLabeler:
+def rounded(keys: Codes, table: Floats, bias: Floats, power: float, kinds: Sequence[str]) -> StaticLabeler:
     """Return the labeler whose table has 8 bits a number, each row with a scale of its own."""
     scale = np.maximum(np.abs(table).max(axis=1), 1e-12) / 127
-    return StaticLabeler(keys, np.rint(table / scale[:, None]).astype(np.int8), scale.astype(np.float32), bias, power)
+    narrow = np.rint(table / scale[:, None]).astype(np.int8)
+    return StaticLabeler(keys, narrow, scale.astype(np.float32), bias, power, kinds=tuple(kinds))

@@ -13,6 +13,7 @@ from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.labels import LABELS
 from training.classifier.batches import micro_batches, pad
+from training.labels.calibration import acceptable
 from training.labels.model import turn_ids
 from training.labels.plan import turns_of
 from training.labels.recipe import LabelsRecipe
@@ -126,23 +127,26 @@ def encode(
     return vectors
 
 
-def answers_of(model: ContextClassifier, vectors: Vectors, accelerator: Accelerator) -> tuple[Floats, Floats]:
-    """Return the logits of all labelled turns, each alone and in its dialogue, two of float32 [targets, 41]."""
+def answers_of(model: ContextClassifier, vectors: Vectors, accelerator: Accelerator) -> dict[str, Floats]:
+    """Return the logits of all labelled turns, by each of the model's answers, float32 [targets, 41]."""
     model.eval()  # type: ignore[no-untyped-call]
-    alone, seen = (np.zeros((len(vectors.targets), len(LABELS)), np.float32) for _ in range(2))
+    found = {name: np.zeros((len(vectors.targets), len(LABELS)), np.float32) for name in model.config.answers}
     with torch.inference_mode():
         for start in range(0, len(vectors.bounds) - 1, _BLOCK):
             block = range(start, min(start + _BLOCK, len(vectors.bounds) - 1))
             values, starts, chosen, rows = vectors.take(block)
             values, starts, chosen = (part.to(accelerator.device) for part in (values, starts, chosen))
-            alone[rows] = model.label_turns(values[chosen]).float().cpu().numpy()
-            seen[rows] = model.label_dialogues(values, starts)[chosen].float().cpu().numpy()
-    return alone, seen
+            logits, odds = model.see_dialogues(values, starts)
+            seen = {"turn": model.see_turns(values[chosen]), "history": (logits[chosen], odds[chosen])}
+            for name, answers in found.items():
+                said = seen[model.config.answers[name]["sees"]]
+                answers[rows] = model.mix(*said, name).float().cpu().numpy()
+    return found
 
 
 def hits(vectors: Vectors, logits: Floats) -> dict[str, float]:
     """Return for each source the share of labelled turns whose most probable label is among the right ones."""
-    right = vectors.targets.numpy()[np.arange(len(logits)), logits.argmax(axis=1)] > 0
+    right = acceptable(logits, vectors.targets.numpy())
     return {name: float(right[rows].mean()) for name in vectors.sources if len(rows := rows_of(vectors, name))}
 
 

@@ -1,4 +1,4 @@
-"""What probabilities are made to mean: temperatures, and the labels' shares where the model will be used."""
+"""What probabilities are made to mean: temperatures, and what the labels' shares in films would be worth."""
 
 from typing import NamedTuple
 
@@ -14,24 +14,21 @@ class Calibration(NamedTuple):
     """What was fitted to turns of films.
 
     Attributes:
-        temperature: of the head that sees the dialogue.
-        shift: to be added to its logits, 41 numbers; None where it doesn't help.
+        temperature: of the answer.
         figures: what was measured.
     """
 
     temperature: float
-    shift: list[float] | None
     figures: dict[str, float]
 
 
-def calibrate(logits: Floats, targets: Floats, may_shift: bool = True) -> Calibration:
-    """Fit the shift on one half of turns that people or readers labelled and see on the other whether it helps; then
-    the temperature on all, so that of turns with confidence c a share c has one of the right labels.
+def calibrate(logits: Floats, targets: Floats) -> Calibration:
+    """Fit the temperature so that of turns with confidence c a share c has one of the right labels. What a shift of the
+    labels, fitted on one half of the turns, would be worth on the other is measured.
 
     Args:
         logits: float32 [n, 41].
         targets: float32 [n, 41], the shares of the labels; those above 0 are right.
-        may_shift: whether there may be a shift.
 
     Raises:
         ValueError: there are no two turns, one for each half.
@@ -41,13 +38,11 @@ def calibrate(logits: Floats, targets: Floats, may_shift: bool = True) -> Calibr
     half = np.arange(len(logits)) % 2 == 0
     found = label_shift(logits[half], targets[half].mean(axis=0))
     before, after = (hit_rate(each[~half], targets[~half]) for each in (logits, logits + found))
-    shift = found if may_shift and after > before else np.zeros_like(found)
-    shifted = logits + shift
-    right = acceptable(shifted, targets)
+    right = acceptable(logits, targets)
     temperature = min(
-        _TEMPERATURES, key=lambda each: calibration_error(softmax(shifted, float(each)).max(axis=1), right)
+        _TEMPERATURES, key=lambda each: calibration_error(softmax(logits, float(each)).max(axis=1), right)
     )
-    confidence = softmax(shifted, float(temperature)).max(axis=1)
+    confidence = softmax(logits, float(temperature)).max(axis=1)
     figures = {
         "turns": len(logits),
         "acceptable": float(right.mean()),
@@ -57,7 +52,7 @@ def calibrate(logits: Floats, targets: Floats, may_shift: bool = True) -> Calibr
         "expected_calibration_error": calibration_error(confidence, right),
     }
     told = {name: round(value, 4) for name, value in figures.items()}
-    return Calibration(float(temperature), [round(float(value), 4) for value in shift] if shift.any() else None, told)
+    return Calibration(float(temperature), told)
 
 
 def label_shift(logits: Floats, shares: Floats, rounds: int = 50) -> Floats:

@@ -4,7 +4,7 @@ import argparse
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
@@ -29,6 +30,9 @@ from training.labels.sources import Taught
 
 _LOOKED_AT = 1000
 """Held-out turns of a source that a look takes, about."""
+
+_GATE = 0.1
+"""Weight of the gate's loss, which nothing but the gate learns from."""
 
 
 def fit(
@@ -100,12 +104,12 @@ def take_step(
         rows = lessons.labelled[turns[chosen]]
         moved = [(ids.to(accelerator.device), mask.to(accelerator.device)) for ids, mask in batches]
         places = (torch.from_numpy(each).to(accelerator.device) for each in (order, starts, chosen))
-        truth = (lessons.values, lessons.wide, lessons.kinds)
-        values, wide, kinds = (each[rows].to(accelerator.device) for each in truth)
+        learned = (lessons.values, lessons.wide, lessons.kinds, lessons.conventions)
+        *truth, whose = (each[rows].to(accelerator.device) for each in learned)
         settings = recipe.silent_weight, recipe.label_smoothing
-        with nullcontext() if number == len(groups) else accelerator.no_sync(model):
+        with nullcontext() if number == len(groups) else accelerator.no_sync(model), attention_of(accelerator.device):
             heads = model(moved, *places)
-            losses = [loss_of(logits.float(), values, wide, kinds, *settings) for logits in heads]
+            losses = [head_loss(logits, odds, whose, truth, settings) for logits, odds in heads]
             loss = torch.stack(losses).mean(0).sum() / total * (not silent)
             # Gradients are averaged over the processes, and the loss is a sum over them.
             accelerator.backward(loss * accelerator.num_processes)
@@ -114,6 +118,33 @@ def take_step(
     optimizer.step()
     optimizer.zero_grad()
     return float(accelerator.reduce(summed, "sum"))
+
+
+def head_loss(
+    logits: torch.Tensor,
+    odds: torch.Tensor,
+    whose: torch.Tensor,
+    truth: Sequence[torch.Tensor],
+    settings: tuple[float, float],
+) -> torch.Tensor:
+    """Return the loss of a head for every turn, nats [n]: that of the turn's own convention, and a part of the gate's.
+
+    Args:
+        logits: [n, conventions, 41], as `ConventionHead` gives them.
+        odds: [n, conventions], likewise.
+        whose: int64 [n], the convention of each turn.
+        truth: values, wide and kinds, as for `loss_of`.
+        settings: silent_weight and smoothing, likewise.
+    """
+    own = logits[torch.arange(len(whose), device=whose.device), whose].float()
+    values, wide, kinds = truth
+    told = torch.nn.functional.cross_entropy(odds.float(), whose, reduction="none")
+    return loss_of(own, values, wide, kinds, *settings) + _GATE * told
+
+
+def attention_of(device: torch.device) -> AbstractContextManager[None]:
+    """Choose how attention is computed: on a CPU step by step, for the fused kernel's way back is slower there."""
+    return sdpa_kernel(SDPBackend.MATH) if device.type == "cpu" else nullcontext()
 
 
 def batches_of(
@@ -148,18 +179,18 @@ def look(
     log: Log,
     update: int,
 ) -> None:
-    """Log of each source the share of held-out turns whose most probable label is among the right ones, alone and in
-    their dialogues.
+    """Log of each source the share of held-out turns whose most probable label is among the right ones, by every
+    answer.
     """
     vectors = vectors_of(held, model.model, tokenizer, recipe, accelerator, _LOOKED_AT)
-    for head, logits in zip(("alone", "in dialogue"), answers_of(model.model, vectors, accelerator), strict=True):
-        log.look(update, head, hits(vectors, logits))
+    for answer, logits in answers_of(model.model, vectors, accelerator).items():
+        log.look(update, answer, hits(vectors, logits))
 
 
 def fingerprint(recipe: LabelsRecipe, inputs: Sequence[list[int]], lessons: Lessons) -> dict[str, Any]:
     """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be."""
     digest = hashlib.sha256(repr(inputs).encode())
-    for part in (lessons.values, lessons.kinds):
+    for part in (lessons.values, lessons.kinds, lessons.conventions):
         digest.update(part.numpy().tobytes())
     digest.update(lessons.bounds.tobytes() + lessons.labelled.tobytes())
     return {"recipe": asdict(recipe), "lessons": digest.hexdigest()}

@@ -18,9 +18,9 @@ def loss_of(
 ) -> torch.Tensor:
     """Return the loss of every turn, nats [n].
 
-    Shares: the cross-entropy. One of a set S: -log of the sum of the probabilities in S (Jin and Ghahramani, 2002).
-    Emotions: the same among the labels that are no intents, and, with `silent_weight`, among all 41 with the set that
-    `whole_set` gives.
+    Shares: the cross-entropy. One of a set S: -log of the sum of the probabilities in S (Jin and Ghahramani, 2002),
+    each times the part of its label that S has. Emotions: the same among the labels that are no intents, and, with
+    `silent_weight`, among all 41 with the set that `whole_set` gives.
 
     Args:
         logits: [n, 41].
@@ -40,6 +40,6 @@ def loss_of(
     return torch.where(kinds == Kind.SHARES, cross_entropy, torch.where(kinds == Kind.ONE_OF, one_of, emotion))
 
 
-def _log_sum(logs: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-    """Return the logarithm of the sum of the probabilities of the labels above 0, [n]."""
-    return torch.logsumexp(logs.masked_fill(chosen <= 0, _NEVER), 1)
+def _log_sum(logs: torch.Tensor, parts: torch.Tensor) -> torch.Tensor:
+    """Return the logarithm of the sum of parts, 0 to 1, of the probabilities, [n]."""
+    return torch.logsumexp(logs + parts.log(), 1)

@@ -8,6 +8,7 @@ from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
 from training.classifier.model import NAMES, grouped, read_backbone, separators_between
+from training.labels.conventions import answers_over, conventions_of
 from training.labels.recipe import LabelsRecipe
 
 
@@ -27,6 +28,8 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
             start_id=ids.cls_token_id if ids.cls_token_id is not None else ids.bos_token_id,
             padding_id=ids.pad_token_id or 0,
             dropout=recipe.dropout,
+            conventions=(conventions := conventions_of(recipe.sources)),
+            answers=answers_over(conventions),
             **NAMES,
         )
     )
@@ -52,8 +55,8 @@ class JointModel(torch.nn.Module):
         order: torch.Tensor,
         starts: torch.Tensor,
         chosen: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits of the chosen turns, alone and in their dialogues, two of [chosen, 41].
+    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Return what both heads say of the chosen turns, alone and in their dialogues; see `ConventionHead`.
 
         Args:
             batches: ids and mask, [n, tokens], of turns of like length.
@@ -62,7 +65,8 @@ class JointModel(torch.nn.Module):
             chosen: int64 [chosen], those that have a label.
         """
         vectors = torch.cat([self.model.encode(ids, mask).float() for ids, mask in batches])[order]
-        return self.model.label_turns(vectors[chosen]), self.model.label_dialogues(vectors, starts)[chosen]
+        logits, odds = self.model.see_dialogues(vectors, starts)
+        return [self.model.see_turns(vectors[chosen]), (logits[chosen], odds[chosen])]
 
     def groups(self, recipe: LabelsRecipe) -> list[dict[str, Any]]:
         """Return the trained parameters with their learning rates, as of `grouped`."""

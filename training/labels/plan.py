@@ -12,6 +12,7 @@ import torch
 
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.splits import plain_text
+from training.labels.conventions import convention_of, conventions_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Target, whole_set
@@ -27,6 +28,7 @@ class Lessons:
         sources: source → its first part and the one behind its last.
         labelled: int64 [turns], row of the turn's target, -1 without.
         values: float32 [targets, 41] and kinds: int64 [targets].
+        conventions: int64 [targets], the number of each one's convention among `conventions_of(sources)`.
         wide: float32 [targets, 41], as of `whole_set`.
     """
 
@@ -36,6 +38,7 @@ class Lessons:
     labelled: Ints
     values: torch.Tensor
     kinds: torch.Tensor
+    conventions: torch.Tensor
     wide: torch.Tensor
 
     @cached_property
@@ -58,6 +61,8 @@ def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> L
     texts: list[str] = []
     labelled: list[int] = []
     targets: list[Target] = []
+    conventions: list[int] = []
+    known = conventions_of(train)
     bounds, sources = [0], {}
     for name, dialogues in train.items():
         begin, seen = len(bounds) - 1, Counter[str]()
@@ -69,6 +74,7 @@ def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> L
                     targets += [] if target is None else [target]
                 bounds.append(len(texts))
         sources[name] = begin, len(bounds) - 1
+        conventions += [known.index(convention_of(name))] * (len(targets) - len(conventions))
     if not targets:
         raise ValueError(
             f"the sources {', '.join(train)} leave nothing to learn from: every labelled turn is empty or a near-copy "
@@ -77,7 +83,8 @@ def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> L
     values = np.stack([target.values for target in targets])
     kinds = torch.tensor([int(target.kind) for target in targets])
     wide = torch.from_numpy(whole_set(values))
-    return Lessons(texts, np.array(bounds), sources, np.array(labelled), torch.from_numpy(values), kinds, wide)
+    whose = torch.tensor(conventions)
+    return Lessons(texts, np.array(bounds), sources, np.array(labelled), torch.from_numpy(values), kinds, whose, wide)
 
 
 def _without_repeats(dialogue: Taught, seen: Counter[str], most: int) -> Taught:

@@ -27,6 +27,8 @@ from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.continuation import smooth
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
+from edos_dataset.sources.speakers import read_cues
+from training.turns.sources import read_text
 
 READINGS = Path(__file__).parents[1] / "readings" / "turns.parquet"
 
@@ -39,7 +41,8 @@ class Turn(NamedTuple):
     Attributes:
         digest: of its text, as `digest_of` makes it.
         labels: ids, best first; none where nobody labelled it.
-        sentence_ids: those of a film; none where the file has turns of its own.
+        sentence_ids: those of a film, or of its cues where these name their speakers; none where the file has turns of
+            its own.
     """
 
     digest: int
@@ -129,6 +132,8 @@ def _texts(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequen
     """Return the turns of those dialogues that are in a file, by id, and why the others aren't."""
     if not path.is_file():
         return {}, "missing_file"
+    if path.suffix == ".merged":
+        return _spoken_turns(path, readings)
     if path.suffix != ".csv":
         return _film_turns(path, readings)
     if path.name == _CROWD:
@@ -146,11 +151,31 @@ def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, S
         return {}, "unreadable_file"
     clean, _ = split_rejects(CleanLines()(lines.drop_columns([DETAIL])))
     sentences = unnest(SplitSentences()(clean), "sentences")[0]
-    place = {number: at for at, number in enumerate(sentences.field("id").to_pylist())}
+    return _joined(sentences.field("id").to_pylist(), sentences.field("text"), readings), "missing_dialogue"
+
+
+def _spoken_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
+    """Return the same of timed cues with speakers, whose cues, numbered from 1, stand for the sentences."""
+    cues = read_cues(read_text(path)).cues
+    if not cues:
+        return {}, "unreadable_file"
+    texts = pa.array([" ".join(cue.lines) for cue in cues], pa.string())
+    return _joined(range(1, len(cues) + 1), texts, readings), "missing_dialogue"
+
+
+def _joined(numbers: Sequence[int], texts: pa.StringArray, readings: Sequence[Reading]) -> dict[str, list[str]]:
+    """Return the turns of those dialogues whose sentences are all there, by id.
+
+    Args:
+        numbers: of the sentences of a film.
+        texts: of the same.
+        readings: dialogues of the film.
+    """
+    place = {number: at for at, number in enumerate(numbers)}
     there = [reading for reading in readings if all(place.keys() >= set(turn.sentence_ids) for turn in reading.turns)]
     turns = [turn.sentence_ids for reading in there for turn in reading.turns]
     starts = np.cumsum([0, *map(len, turns)])
-    chosen = sentences.field("text").take(pa.array([place[number] for turn in turns for number in turn], pa.int64()))
+    chosen = texts.take(pa.array([place[number] for turn in turns for number in turn], pa.int64()))
     joined = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), smooth(chosen, starts[:-1]))
-    texts = iter(tidy_turns(pc.binary_join(joined, " ")).to_pylist())
-    return {reading.dialogue_id: [next(texts) for _ in reading.turns] for reading in there}, "missing_dialogue"
+    tidy = iter(tidy_turns(pc.binary_join(joined, " ")).to_pylist())
+    return {reading.dialogue_id: [next(tidy) for _ in reading.turns] for reading in there}

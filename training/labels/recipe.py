@@ -65,7 +65,7 @@ class LabelsRecipe:
     updates: int = 4000
     batch: int = 96
     micro_tokens: int = 8192
-    encode_tokens: int = 1536
+    encode_tokens: int = 768
     learning_rate: float = 2e-4
     head_learning_rate: float = 1e-3
     warmup: float = 0.06

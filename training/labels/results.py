@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -25,6 +26,7 @@ from training.classifier.record import DEFAULT_ON_HUB, PACKAGES, TAUGHT
 from training.examples import CROWD_LICENCE, WEAK_LICENCE
 from training.labels.answers import Vectors, rows_of
 from training.labels.calibration import calibrate
+from training.labels.conventions import ANSWERS
 from training.labels.plan import Lessons, shares_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import CROWD, FILMS, WEAK, Corpus
@@ -42,30 +44,32 @@ _OWN_LICENCES = {
 }
 
 
-def calibrate_model(model: ContextClassifier, held: Vectors, turns: Floats, dialogues: Floats) -> dict[str, Any]:
-    """Set the model's temperatures and the shift of its labels; return what was fitted, and on what.
+_CALIBRATED_ON = {
+    FILMS: "held-out turns of films, labelled by reading",
+    CROWD: "validation part of the crowd labels",
+    WEAK: "validation part of the weak labeler's set",
+}
+
+
+def calibrate_model(model: ContextClassifier, held: Vectors, answers: Mapping[str, Floats]) -> dict[str, Any]:
+    """Set the temperature of every answer of a model, fitted on the source that is for it, or on another where the
+    recipe has none of that; return for each answer what was fitted, and on what.
 
     Args:
         model: gets them into its configuration.
         held: the held-out turns.
-        turns: float32 [targets, 41], logits of the head for the turn alone.
-        dialogues: of the head that sees the dialogue.
+        answers: answer → logits, float32 [targets, 41], at temperature 1.
     """
-    where = {FILMS: "held-out turns of films, labelled by reading", CROWD: "validation part of the crowd labels"}
-    where[WEAK] = "validation part of the weak labeler's set"
-    name = next((name for name in where if name in held.sources and len(rows_of(held, name)) > 1), None)
-    if name is None:
-        return {}
-    rows = rows_of(held, name)
-    targets = held.targets[rows].numpy()
-    alone, seen = calibrate(turns[rows], targets, may_shift=False), calibrate(dialogues[rows], targets)
-    model.config.turn_temperature = alone.temperature
-    model.config.dialogue_temperature, model.config.label_shift = seen.temperature, seen.shift
-    return {
-        "on": where[name],
-        "turn": {"temperature": alone.temperature, **alone.figures},
-        "dialogue": {"temperature": seen.temperature, "shift": seen.shift, **seen.figures},
-    }
+    told: dict[str, Any] = {}
+    for name, logits in answers.items():
+        own = ANSWERS[name].calibrated_on
+        there = [each for each in (own, *_CALIBRATED_ON) if each in held.sources and len(rows_of(held, each)) > 1]
+        if there:
+            rows = rows_of(held, there[0])
+            found = calibrate(logits[rows], held.targets[rows].numpy())
+            model.config.answers[name]["temperature"] = found.temperature
+            told[name] = {"on": _CALIBRATED_ON[there[0]], "temperature": found.temperature, **found.figures}
+    return told
 
 
 def write_model(
@@ -86,10 +90,11 @@ def write_model(
 
 def _held_table(metrics: dict[str, Any]) -> str:
     """Return the figures of the held-out parts as Markdown."""
-    alone, seen = metrics["right_alone"], metrics["right_in_dialogue"]
-    rows = [[name, f"{metrics['turns'][name]:,}", percent(alone[name]), percent(seen[name])] for name in alone]
-    told = "Of held-out turns of each source, the share on which the first label is one of the right ones"
-    return f"{told}:\n\n" + table(["source", "turns", "the turn alone", "in its dialogue"], rows)
+    right: dict[str, dict[str, float]] = metrics["right"]
+    names = next(iter(right.values()))
+    rows = [[name, f"{metrics['turns'][name]:,}", *(percent(own[name]) for own in right.values())] for name in names]
+    told = "Of held-out turns of each source, the share on which the first label of an answer is one of the right ones"
+    return f"{told}:\n\n" + table(["source", "turns", *right], rows)
 
 
 def make_record(
@@ -114,7 +119,7 @@ def make_record(
     rows = [{"file": name, "sha256": digest(path), "licence": licence(name)} for name, path in corpus.files.items()]
     return {
         "name": arguments.name,
-        "task": "dialogue",
+        "task": "general",
         "architecture": "context",
         "base_model": DEFAULT_ON_HUB if recipe.base_model == DEFAULT_MODEL else base,
         "data": rows,

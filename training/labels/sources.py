@@ -156,8 +156,6 @@ def _read_films(folder: Path, corpus: Corpus) -> None:
     corpus.train[FILMS], corpus.held[FILMS] = [], []
     for each in read:
         ids = [[parse_label(name) for name in names] for names in each.labels]
-        if not each.dialogue_id.startswith("films/"):  # the last turn of the authors' dialogues is theirs to label
-            ids[-1] = []
         taught = Taught(each.turns, tuple(target_of_reader(labels) for labels in ids))
         (corpus.held if held_out_reading(each.dialogue_id) else corpus.train)[FILMS].append(taught)
     corpus.apart[FILMS] = [text for each in corpus.held[FILMS] for text in taught_texts(each)]

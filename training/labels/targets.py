@@ -8,7 +8,7 @@ import numpy as np
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labels import INTENTS, LABEL_IDS, LABELS, NEUTRAL
-from edos_dataset.releases.labelled_sets.label_sets import label_set, silent_on_intents
+from edos_dataset.releases.labelled_sets.label_sets import shares_of_meaning, silent_on_intents
 
 INTENT_IDS = tuple(LABEL_IDS[name] for name in INTENTS)
 _FIRST = {1: (1.0,), 2: (0.65, 0.35), 3: (0.5, 0.28, 0.22)}
@@ -21,7 +21,7 @@ class Kind(IntEnum):
     SHARES = 0
     """Shares of the 41 labels, which sum to 1."""
     ONE_OF = 1
-    """One of the labels that are 1 is right."""
+    """One of the labels above 0 is right; the value is the part of the label that the maker's set has."""
     EMOTION = 2
     """The same, given by people who were not asked for intents: the 8 intents are neither right nor wrong."""
 
@@ -45,12 +45,12 @@ class Target:
 
 def target_of(source: str, names: Sequence[str]) -> Target | None:
     """Return what a turn's labels of another maker's set mean; None if they say nothing about ours."""
-    found = label_set(source, names) if names else None
+    found = shares_of_meaning(source, names)
     if not found:
         return None
     values = np.zeros(len(LABELS), np.float32)
-    values[sorted(found)] = 1
-    silent = silent_on_intents(source) and not found & set(INTENT_IDS)
+    values[[*found]] = [*found.values()]
+    silent = silent_on_intents(source) and found.keys().isdisjoint(INTENT_IDS)
     return Target(values, Kind.EMOTION if silent else Kind.ONE_OF)
 
 

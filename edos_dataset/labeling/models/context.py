@@ -6,11 +6,13 @@ in its dialogue (Section 3.3.1). Context layers are attention of every turn to i
 learned bias for every distance. They work on the turns of all dialogues one behind the other, so that no dialogue is
 filled up to the length of another.
 
-This file travels with every saved model (`trust_remote_code=True`), beside `context_layer.py` and
+Each head learned several conventions side by side: the makers of labelled sets disagree about the same words. An
+*answer* says which head speaks and how much each convention counts; a model has several, by name.
+
+This file travels with every saved model (`trust_remote_code=True`), beside `context_layer.py`, `convention_head.py` and
 `dialogue_pipeline.py`, the only ones of this package that it imports.
 """
 
-import math
 from typing import Any, cast
 
 import torch
@@ -25,6 +27,7 @@ from transformers import (
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from .context_layer import ContextLayer
+from .convention_head import ConventionHead, check_answers, check_conventions, is_number
 from .dialogue_pipeline import DialoguePipeline, split_turns
 
 _MOST = 1 << 30  # a number above it is no setting
@@ -45,12 +48,11 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         start_id: id of the token that begins a turn.
         padding_id: id of the token that fills up a shorter turn.
         dropout: probability of dropping a value in heads and context layers in training.
-        turn_temperature: what the logits of a turn alone are divided by, above 0; fitted on validation data, so that
-            probabilities are calibrated.
-        dialogue_temperature: the same for a turn in its dialogue.
-        label_shift: added to the logits of a turn in its dialogue: for every label the log of its share where the model
-            labels over its share where it learned; null for nothing.
-        context: which head answers: 0 the one for the turn alone, null the one that sees the dialogue.
+        conventions: names of the conventions that the heads learned, in the order of their weights.
+        answers: name → `{"sees": "turn" or "history", "conventions": {name: factor}, "temperature": number}`: which
+            head answers, by which numbers above 0 the odds of each convention are multiplied (those that are not named
+            don't count), and what the logits are divided by, above 0, so that probabilities are calibrated.
+        answer: name of the one that is given; the first by default.
     """
 
     model_type = "edos-context-classifier"
@@ -68,10 +70,9 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         start_id: int = 101,
         padding_id: int = 0,
         dropout: float = 0.1,
-        turn_temperature: float = 1.0,
-        dialogue_temperature: float = 1.0,
-        label_shift: list[float] | None = None,
-        context: int | None = None,
+        conventions: list[str] | None = None,
+        answers: dict[str, dict[str, Any]] | None = None,
+        answer: str | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
         ranges = {"context_layers": (context_layers, 0, 100), "context_heads": (context_heads, 1, _MOST)}
@@ -81,33 +82,30 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         for name, (value, least, most) in (ranges | {name: (value, 0, _MOST) for name, value in ids.items()}).items():
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise ValueError(f"{name} must be a whole number from {least} to {most:,}, got {value!r}")
-        for name, number in (("turn_temperature", turn_temperature), ("dialogue_temperature", dialogue_temperature)):
-            if not _is_number(number) or number <= 0:
-                raise ValueError(f"{name} must be a number above 0, got {number!r}")
-        if not _is_number(dropout) or not 0 <= dropout < 1:
+        if not is_number(dropout) or not 0 <= dropout < 1:
             raise ValueError(f"dropout must be a number, at least 0 and below 1, got {dropout!r}")
-        if context is not None and (context != 0 or isinstance(context, bool)):
-            raise ValueError(f"context must be 0 (the turn alone) or null (its dialogue too), got {context!r}")
         self.encoder = encoder or {"model_type": "bert"}
         self.context_layers, self.context_heads, self.window = context_layers, context_heads, window
         self.turn_tokens, self.max_tokens, self.separators = turn_tokens, max_tokens, separators
         self.separator_id, self.start_id, self.padding_id = separator_id, start_id, padding_id
-        self.dropout, self.context, self.label_shift = dropout, context, label_shift
-        self.turn_temperature, self.dialogue_temperature = turn_temperature, dialogue_temperature
+        self.dropout = dropout
+        self.conventions = ["own"] if conventions is None else conventions
+        check_conventions(self.conventions)
+        only = {"sees": "history", "conventions": {self.conventions[0]: 1.0}, "temperature": 1.0}
+        self.answers = {"own": only} if answers is None else answers
+        check_answers(self.answers, self.conventions)
+        self.answer = next(iter(self.answers)) if answer is None else answer
+        if self.answer not in self.answers:
+            raise ValueError(f"answer must be one of {', '.join(self.answers)}, got {answer!r}")
         impl = f"{__name__.rpartition('.')[2]}.{DialoguePipeline.__name__}"
         pipelines = {"text-classification": {"impl": impl, "pt": ["AutoModelForSequenceClassification"]}}
         kwargs.setdefault("custom_pipelines", pipelines)
         super().__init__(**kwargs)
-        if label_shift is not None and not (
-            isinstance(label_shift, list) and len(label_shift) == self.num_labels and all(map(_is_number, label_shift))
-        ):
-            raise ValueError(
-                f"label_shift must be {self.num_labels} numbers, one a label, or null, got {label_shift!r}"
-            )
 
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    @property
+    def context(self) -> int | None:
+        """Earlier turns that the answer sees a turn with: 0 for the turn alone, None for its dialogue."""
+        return 0 if self.answers[self.answer]["sees"] == "turn" else None
 
 
 class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
@@ -143,16 +141,13 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         layer = width, config.context_heads, config.window, config.dropout
         self.context_layers = nn.ModuleList(ContextLayer(*layer) for _ in range(config.context_layers))
         self.context_norm = nn.LayerNorm(width)
-        self.turn_head, self.dialogue_head = (self._head(size * width) for size in (1, 2))
+        shape = width, cast(int, config.num_labels), len(config.conventions), config.dropout
+        self.turn_head, self.dialogue_head = (ConventionHead(size * width, *shape) for size in (1, 2))
         self.post_init()  # type: ignore[no-untyped-call]
         for each in self.context_layers:
             nn.init.zeros_(cast(ContextLayer, each).distance.weight)
-
-    def _head(self, width: int) -> nn.Sequential:
-        """Return a head on vectors of a width: dropout, a layer as wide as the encoder, tanh, dropout, logits."""
-        inner, drop = int(self.encoder.config.hidden_size), self.config.dropout
-        first, last = nn.Linear(width, inner), nn.Linear(inner, cast(int, self.config.num_labels))
-        return nn.Sequential(nn.Dropout(drop), first, nn.Tanh(), nn.Dropout(drop), last)
+        for head in (self.turn_head, self.dialogue_head):
+            nn.init.zeros_(head.own.weight)
 
     def encode(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return the vectors of turns, [n, width]: the mean of their last hidden states.
@@ -165,16 +160,12 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         share = attention_mask.unsqueeze(-1).to(states.dtype)
         return cast(torch.Tensor, (states * share).sum(1) / share.sum(1))
 
-    def label_turns(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the logits of turns, each seen alone, [n, labels], of their vectors [n, width]; divided by the
-        temperature when not training.
-        """
-        logits = self.turn_head(vectors)
-        return cast(torch.Tensor, logits if self.training else logits / self.config.turn_temperature)
+    def see_turns(self, vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what the head for turns alone says of turns, of their vectors [n, width]; see `ConventionHead`."""
+        return cast(tuple[torch.Tensor, torch.Tensor], self.turn_head(vectors))
 
-    def label_dialogues(self, vectors: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
-        """Return the logits of turns, each seen with those before it, [n, labels]; shifted as configured and divided by
-        the temperature when not training.
+    def see_dialogues(self, vectors: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what the head for turns in dialogues says of turns, each seen with those before it.
 
         Args:
             vectors: [n, width], the turns of all dialogues one behind the other, oldest first.
@@ -184,12 +175,30 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         context = vectors
         for layer in self.context_layers:
             context = layer(context, places)
-        logits = self.dialogue_head(torch.cat([vectors, self.context_norm(context)], -1))
-        if self.training:
-            return cast(torch.Tensor, logits)
-        if self.config.label_shift is not None:
-            logits = logits + torch.tensor(self.config.label_shift, dtype=logits.dtype, device=logits.device)
-        return cast(torch.Tensor, logits / self.config.dialogue_temperature)
+        seen = torch.cat([vectors, self.context_norm(context)], -1)
+        return cast(tuple[torch.Tensor, torch.Tensor], self.dialogue_head(seen))
+
+    def label(self, vectors: torch.Tensor, starts: torch.Tensor, answer: str | None = None) -> torch.Tensor:
+        """Return the logits of turns, [n, labels]: of the mean of the probabilities that the conventions give, weighted
+        by the odds that a turn is of each and the answer's factors; divided by its temperature.
+
+        Args:
+            vectors: as for `see_dialogues`.
+            starts: likewise.
+            answer: which of `config.answers`; the configuration's by default.
+        """
+        answer = answer or self.config.answer
+        alone = self.config.answers[answer]["sees"] == "turn"
+        return self.mix(*(self.see_turns(vectors) if alone else self.see_dialogues(vectors, starts)), answer)
+
+    def mix(self, logits: torch.Tensor, odds: torch.Tensor, answer: str) -> torch.Tensor:
+        """Return what `label` does, of what the answer's own head says, for several answers to share what is seen."""
+        settings = self.config.answers[answer]
+        factors = [settings["conventions"].get(name, 0) for name in self.config.conventions]
+        counted = [number for number, factor in enumerate(factors) if factor]
+        weights = odds[:, counted] + torch.tensor([factors[each] for each in counted], device=odds.device).log()
+        shares = logits[:, counted].log_softmax(-1) + weights.log_softmax(1)[..., None]
+        return shares.logsumexp(1) / float(settings["temperature"])
 
     def forward(
         self,
@@ -207,8 +216,8 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
             **kwargs: not used.
 
         Returns:
-            `logits` [batch, labels] of the head that `config.context` names, and `loss`, the mean over the batch, where
-            labels were given.
+            `logits` [batch, labels] of the answer that the configuration names, and `loss`, the mean over the batch,
+            where labels were given.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         ids, turn_mask, counts = split_turns(
@@ -219,14 +228,11 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
             separators=self.config.separators,
             padding=self.config.padding_id,
             turn_tokens=self.config.turn_tokens,
-            newest=1 if self.config.context == 0 else None,
+            newest=None if self.config.context is None else 1,
         )
         vectors = self.encode(ids, turn_mask)
         last = counts.cumsum(0) - 1
-        if self.config.context == 0:
-            logits = self.label_turns(vectors)
-        else:
-            logits = self.label_dialogues(vectors, (last - counts + 1).repeat_interleave(counts))[last]
+        logits = self.label(vectors, (last - counts + 1).repeat_interleave(counts))[last]
         loss = None if labels is None else nn.functional.cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 

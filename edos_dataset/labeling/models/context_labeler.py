@@ -33,7 +33,7 @@ def sees_vectors(folder: Path) -> bool:
 
 
 class ContextLabeler(EmbeddedLabeler, SavedLabeler):
-    """Labels turns with a `ContextClassifier`, by the head that its configuration names.
+    """Labels turns with a `ContextClassifier`, by one of its answers.
 
     Args:
         folder: as for `SavedLabeler`, and so are the next four.
@@ -42,6 +42,10 @@ class ContextLabeler(EmbeddedLabeler, SavedLabeler):
         identity: likewise.
         trust_remote_code: likewise.
         encoder_identity: name and digest by which the encoder is known; by default a digest of what decides a vector.
+        answer: which of the model's; the one that its configuration names by default.
+
+    Raises:
+        ValueError: the model has no such answer; and as `SavedLabeler`.
     """
 
     def __init__(
@@ -52,9 +56,21 @@ class ContextLabeler(EmbeddedLabeler, SavedLabeler):
         identity: str | None = None,
         trust_remote_code: bool = False,
         encoder_identity: str | None = None,
+        answer: str | None = None,
     ) -> None:
         super().__init__(folder, device, batch_tokens, identity, trust_remote_code)
+        if answer is not None and answer not in self._config.answers:
+            raise ValueError(f"{folder} has no answer {answer!r}: there are {', '.join(self._config.answers)}")
+        self._asked = answer
+        self._answer = answer or self._config.answer
+        self.context = 0 if self._config.answers[self._answer]["sees"] == "turn" else None
         self.encoder: TurnEncoder = TurnEncoder(self, encoder_identity)
+
+    @cached_property
+    def identity(self) -> str:
+        """As of `SavedLabeler`, with the answer that was asked for: `my-model#weak@` and 16 hex digits."""
+        name, _, digest = super().identity.rpartition("@")
+        return f"{name}#{self._asked}@{digest}" if self._asked else f"{name}@{digest}"
 
     def on_embeddings(self, embeddings: Floats, offsets: npt.NDArray[np.integer]) -> Floats:
         """Return the probabilities of turns whose embeddings are there; see `EmbeddedLabeler`."""
@@ -78,11 +94,8 @@ class ContextLabeler(EmbeddedLabeler, SavedLabeler):
         import torch
 
         model: Any = self._model
-        if self.context == 0:
-            logits = model.label_turns(vectors)
-        else:
-            starts = np.repeat(offsets[:-1], np.diff(offsets)).astype(np.int64)
-            logits = model.label_dialogues(vectors, torch.from_numpy(starts).to(self.device))
+        starts = np.repeat(offsets[:-1], np.diff(offsets)).astype(np.int64)
+        logits = model.label(vectors, torch.from_numpy(starts).to(self.device), self._answer)
         found: Floats = logits.float().cpu().numpy()
         return found
 

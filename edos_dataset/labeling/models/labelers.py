@@ -83,7 +83,7 @@ def encoder_under(name: str) -> str | None:
         return None
     if (folder / "head.safetensors").is_file():
         return DEFAULT_MODEL
-    return name if (folder / "config.json").is_file() and sees_vectors(folder) else None
+    return name if sees_vectors(Path(_parted(name)[0])) else None
 
 
 class BroughtLabeler:
@@ -135,7 +135,8 @@ def load_labeler(
 
     Args:
         name: in this order: one of SHIPPED, an entry point of an installed distribution, a folder (a saved model of
-            transformers, linear head or static labeler), or the Hub id of a sequence classifier with our labels.
+            transformers, linear head or static labeler), or the Hub id of a sequence classifier with our labels. Behind
+            a # stands which of its answers is meant, of a `ContextClassifier` with several: `models/labels#weak`.
         device: torch device; heads and models take it, the static labeler has none.
         batch_tokens: most tokens in a batch, padding included; by default what suits the device.
         trust_remote_code: run the code that came with a folder or a model of the Hub, where its configuration names
@@ -155,18 +156,30 @@ def load_labeler(
         return _saved(unpack(name), device, batch_tokens, identify(name), False, identify_encoder(name))
     if name not in SHIPPED and (labeler := _brought(name, device, batch_tokens)):
         return labeler
+    name, answer = _parted(name)
     folder = SHIPPED[name].weights if name in SHIPPED else Path(name)
-    if (folder / "head.safetensors").is_file():
+    linear, static = ((folder / f"{kind}.safetensors").is_file() for kind in ("head", "static"))
+    if answer and (name in SHIPPED or linear or static):
+        raise ValueError(f"{name} gives one answer: leave out #{answer}")
+    if linear:
         return LinearLabeler(LinearHead.load(folder), device, batch_tokens)
-    if (folder / "static.safetensors").is_file():
+    if static:
         from edos_dataset.labeling.models.static import StaticLabeler
 
         return StaticLabeler.load(folder)
     if folder.is_dir():
-        return _saved(folder, device, batch_tokens, None, trust_remote_code)
+        return _saved(folder, device, batch_tokens, None, trust_remote_code, answer=answer)
     folder = _fetched(name, trust_remote_code)
     identity = f"{Path(name).name}@{model_digest(folder, code=trust_remote_code)}"
-    return _saved(folder, device, batch_tokens, identity, trust_remote_code)
+    return _saved(folder, device, batch_tokens, identity, trust_remote_code, answer=answer)
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Return the name of a model and that of its answer, empty where none is meant. A folder that is there has none,
+    whatever its name.
+    """
+    model, _, answer = name.partition("#")
+    return (name, "") if Path(name).exists() else (model, answer)
 
 
 def _saved(
@@ -176,10 +189,18 @@ def _saved(
     identity: str | None,
     trust_remote_code: bool,
     encoder_identity: str | None = None,
+    answer: str = "",
 ) -> SavedLabeler:
-    """Return the labeler that goes with the kind of model in a folder."""
+    """Return the labeler that goes with the kind of model in a folder.
+
+    Raises:
+        ValueError: it has no answers to choose from, or not that one.
+    """
     if sees_vectors(folder):
-        return ContextLabeler(folder, device, batch_tokens, identity, trust_remote_code, encoder_identity)
+        own = answer or None
+        return ContextLabeler(folder, device, batch_tokens, identity, trust_remote_code, encoder_identity, own)
+    if answer:
+        raise ValueError(f"{folder} gives one answer: leave out #{answer}")
     return TransformerLabeler(folder, device, batch_tokens, identity, trust_remote_code)
 
 

@@ -80,10 +80,10 @@ def identify_encoder(name: str) -> str:
 
 def unpack(name: str, out: Path | None = None) -> Path:
     """Return the folder of a shipped classifier as transformers loads it, with its card; written at the first call and
-    kept. Of a model with two heads its configuration names the one that the name stands for.
+    kept. Of a model with several answers its configuration names the one that the name stands for.
 
     Args:
-        name: `weak` or `dialogue`, or the names that they are published under, `weak-minilm` and `dialogue-minilm`.
+        name: `general`, `dialogue` or `weak`, or the names that they are published under, such as `weak-minilm`.
         out: folder to write instead, new or empty; by default one in the cache of Hugging Face (`HF_HOME`).
 
     Raises:
@@ -99,10 +99,10 @@ def unpack(name: str, out: Path | None = None) -> Path:
         return out
     from huggingface_hub.constants import HF_HOME
 
-    from edos_dataset.labeling.models import classifier, context, context_layer, dialogue_pipeline
+    from edos_dataset.labeling.models import classifier, context, context_layer, convention_head, dialogue_pipeline
 
     # The code lies beside the weights, so a folder of another version of this package is another one.
-    code_of = (classifier, context, context_layer, dialogue_pipeline)
+    code_of = (classifier, context, context_layer, convention_head, dialogue_pipeline)
     travels = (Path(str(module.__file__)) for module in code_of)
     code = hashlib.sha256(b"".join(path.read_bytes() for path in travels))
     folder = Path(HF_HOME) / "edos" / f"{identify(name).replace('@', '-')}-{code.hexdigest()[:8]}"
@@ -128,9 +128,10 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
         model.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in weights.items()}, strict=True)
         model.save_pretrained(work)
         AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL), trust_remote_code=False).save_pretrained(work)
-        for name, path in {"README.md": shipped.card, **{name: source / name for name in _RECORDS}}.items():
-            if path.is_file():
-                shutil.copyfile(path, work / name)
+        if shipped.card.is_file():
+            shutil.copyfile(shipped.card, work / "README.md")
+        for name, content in records_of(shipped).items():
+            (work / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         try:
             if folder.is_dir():
                 folder.rmdir()
@@ -138,6 +139,20 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
         except OSError:
             if not (folder / "config.json").is_file():  # else another process was faster
                 raise
+
+
+def records_of(shipped: ShippedModel) -> dict[str, dict[str, Any]]:
+    """Return the records of a shipped model by file name: how it was made and what was measured. A folder of several
+    answers has the figures of all by name; here is what concerns the one.
+    """
+    found = {name: read_json(shipped.weights / name) for name in _RECORDS if (shipped.weights / name).is_file()}
+    if shipped.kind != "context":
+        return found
+    record, metrics = (found.get(name, {}) for name in _RECORDS)
+    return {
+        _RECORDS[0]: record | {"name": shipped.source, "task": shipped.name},
+        _RECORDS[1]: metrics.get(shipped.name, {}),
+    }
 
 
 def restore(packed: Tensors, names: Collection[str]) -> Tensors:
@@ -171,8 +186,9 @@ def _shipped(name: str) -> ShippedModel:
 
 
 def _settings(model: ShippedModel) -> dict[str, Any]:
-    """Return the configuration of a shipped model, that of its own head."""
-    return _config(model.weights) | {"context": 0 if model.sees == "turn" else None}
+    """Return the configuration of a shipped model, that of its own answer."""
+    config = _config(model.weights)
+    return config | {"answer": model.name} if model.kind == "context" else config
 
 
 def _config(folder: Path) -> dict[str, Any]:

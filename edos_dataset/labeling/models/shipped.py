@@ -18,11 +18,12 @@ class ShippedModel:
     Attributes:
         name: by which it is loaded, everywhere.
         source: what stands before the @ in `label_source`, and the name that it is published under.
-        kind: context (one encoder with two heads, `context.py`), classifier (a fine-tuned encoder, `classifier.py`),
-            both as `packed.py` keeps them, static (a table of n-grams, `static.py`), or linear (a head on embeddings,
-            `heads.py`).
-        sees: what it labels a turn from: the turn alone, or its history too. Of two heads it says which.
-        folder: of its weights, where these are another model's too; by default its name.
+        kind: context (one encoder with several answers, `context.py`), classifier (a fine-tuned encoder,
+            `classifier.py`), both as `packed.py` keeps them, static (a table of n-grams, `static.py`), or linear (a
+            head on embeddings, `heads.py`).
+        sees: what it labels a turn from: the turn alone, or its history too.
+        folder: of its weights, where these are another model's too; by default its name. Of several answers in one
+            folder its own has its name.
     """
 
     name: str
@@ -50,8 +51,9 @@ class ShippedModel:
 SHIPPED = {
     model.name: model
     for model in (
-        ShippedModel("weak", "weak-minilm", "classifier", "turn"),
-        ShippedModel("dialogue", "dialogue-minilm", "classifier", "history"),
+        ShippedModel("general", "general-minilm", "context", "history"),
+        ShippedModel("dialogue", "dialogue-minilm", "context", "history", folder="general"),
+        ShippedModel("weak", "weak-minilm", "context", "turn", folder="general"),
         ShippedModel("fast", "fast", "static", "turn"),
         ShippedModel("linear-weak", "linear-weak", "linear", "turn"),
         ShippedModel("linear-dialogue", "linear-dialogue", "linear", "history"),

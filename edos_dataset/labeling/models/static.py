@@ -1,12 +1,13 @@
 """The `fast` tier: labels for millions of turns. The logits of a turn are the sum of the rows of its n-grams in a table
 that was learned from a larger labeler.
 
-The n-grams are the words and marks of a turn, their lemmas, and all pairs of neighbours, each known by a hash. It takes
-NumPy and a sparse product, and no network of neurons. `training/train_fast_labeler.py` makes the shipped table.
+The n-grams (`ngrams.py`) are the words and marks of a turn, their lemmas, pairs of words, and the turn's length, each
+known by a hash. It takes NumPy and a sparse product, and no network of neurons. `training/train_fast_labeler.py` makes
+the shipped table.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -15,23 +16,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from scipy.sparse import csr_array
 
-from edos_dataset.arrays import Floats, Ints
+from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.heads import probabilities_of
+from edos_dataset.labeling.models.ngrams import FIRST, KINDS, Codes, Places, count_ngrams, damping
 from edos_dataset.labels import LABELS
 from edos_dataset.segmentation.turns.packed import Arrays, identify, pack, read_folder, usable, write_folder
-from edos_dataset.segmentation.turns.tokens import hash_tokens
-from edos_dataset.text import hash64
-
-Codes = npt.NDArray[np.uint32]
 
 _CHUNK = 4096  # turns at a time: what is in work stays in the processor's cache
 _FILE = "static.safetensors"
-_EDGE = np.uint64(hash64("<edge>"))
-_LEMMA, _LEFT, _RIGHT = (np.uint64(hash64(name) | 1) for name in ("<lemma>", "<left>", "<right>"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +41,8 @@ class StaticLabeler:
         power: 0 (sum) to 1 (mean).
         temperature: above 0; fitted on held-out data.
         language: ISO 639-1 code, by which words are lemmatised.
+        kinds: of n-grams that are counted, of `KINDS`, in their order there; tables made before there were others don't
+            say them.
         record: how it was made: data, teacher, metrics, licences.
     """
 
@@ -57,12 +53,13 @@ class StaticLabeler:
     power: float
     temperature: float = 1.0
     language: str = "en"
+    kinds: tuple[str, ...] = FIRST
     record: dict[str, Any] = field(default_factory=dict)
 
     context = 0
 
     def __post_init__(self) -> None:
-        """Refuse a table that does not give the 41 labels, or that does not go with the keys."""
+        """Refuse a table that does not give the 41 labels, does not go with the keys, or counts what is not known."""
         size = len(self.keys)
         if self.table.shape != (size, len(LABELS)) or self.scale.shape != (size,) or self.bias.shape != (len(LABELS),):
             shapes = f"{self.table.shape}, {self.scale.shape} and {self.bias.shape}"
@@ -76,6 +73,10 @@ class StaticLabeler:
         if not 0 <= self.power <= 1 or not 0 < self.temperature < np.inf:
             raise ValueError(
                 f"power must be from 0 to 1 and temperature above 0, got {self.power} and {self.temperature}"
+            )
+        if not self.kinds or self.kinds != tuple(kind for kind in KINDS if kind in self.kinds):
+            raise ValueError(
+                f"the table counts {', '.join(self.kinds)}; this version knows {', '.join(KINDS)}, in this order"
             )
 
     @cached_property
@@ -102,7 +103,7 @@ class StaticLabeler:
         """
         logits = np.empty((len(texts), len(LABELS)), np.float32)
         for start in range(0, len(texts), _CHUNK):
-            bags = count_ngrams(texts[start : start + _CHUNK], self.keys, self.language)
+            bags = count_ngrams(texts[start : start + _CHUNK], self._places, self.language, self.kinds)
             logits[start : start + _CHUNK] = (
                 self.bias + sum(bag @ self._rows for bag in bags) * damping(bags, self.power)[:, None]
             )
@@ -111,6 +112,10 @@ class StaticLabeler:
     @cached_property
     def _rows(self) -> Floats:
         return self.table * self.scale[:, None]
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self.keys)
 
     def save(self, folder: str | Path) -> None:
         """Write `static.safetensors` and `record.json` into a folder, made if needed."""
@@ -127,61 +132,13 @@ class StaticLabeler:
             raise ValueError(f"no static labeler in {str(folder)!r}: expected a folder with {_FILE} and record.json")
         arrays, facts, record = read_folder(folder, _FILE)
         with usable(Path(folder) / _FILE):
-            return cls(
-                arrays["keys"],
-                arrays["table"],
-                arrays["scale"],
-                arrays["bias"],
-                **json.loads(facts["labeler"]),
-                record=record,
-            )
+            told = json.loads(facts["labeler"])
+            told["kinds"] = tuple(told.get("kinds", FIRST))
+            return cls(arrays["keys"], arrays["table"], arrays["scale"], arrays["bias"], **told, record=record)
 
     def _packed(self) -> bytes:
         arrays: Arrays = {"keys": self.keys, "table": self.table, "scale": self.scale, "bias": self.bias}
-        facts = {"power": self.power, "temperature": self.temperature, "language": self.language}
+        facts: dict[str, Any] = {"power": self.power, "temperature": self.temperature, "language": self.language}
+        if self.kinds != FIRST:  # else the digest of tables made before would be another
+            facts["kinds"] = list(self.kinds)
         return pack(arrays, {"labeler": json.dumps(facts, sort_keys=True)})
-
-
-def ngrams(texts: Sequence[str], language: str = "en") -> Iterator[tuple[Codes, Ints]]:
-    """Yield the n-grams of texts, one kind after the other: words and marks, lemmas that differ from their word, pairs
-    of neighbours with both edges.
-
-    Yields:
-        Codes, uint32 [n-grams of this kind], and offsets, int64 [texts + 1]: text i has codes `offsets[i]:offsets[i +
-        1]`.
-    """
-    tokens = hash_tokens(pa.array(texts, pa.string()), language)
-    yield _short(tokens.surface), tokens.offsets
-    differs = tokens.lemma != tokens.surface
-    yield _short(tokens.lemma[differs] * _LEMMA), np.r_[0, np.cumsum(differs)][tokens.offsets]
-    # one edge between two texts belongs to both: the pair across it is that of an end and a beginning
-    edged = np.insert(tokens.surface, tokens.offsets, _EDGE)
-    pairs = edged[:-1] * _LEFT + edged[1:] * _RIGHT
-    yield _short(pairs), tokens.offsets + np.arange(len(tokens.offsets))
-
-
-def _short(codes: npt.NDArray[np.uint64]) -> Codes:
-    """Return the upper half of 64-bit codes, after which a product has mixed all of their bits."""
-    return ((codes * _LEFT) >> np.uint64(32)).astype(np.uint32)
-
-
-def count_ngrams(texts: Sequence[str], keys: Codes, language: str = "en") -> list[csr_array]:
-    """Count the known n-grams of texts, a float32 matrix [texts, keys] for every kind that `ngrams` yields; an entry
-    may stand more than once.
-    """
-    bags = []
-    for codes, offsets in ngrams(texts, language):
-        places = np.searchsorted(keys, codes)
-        known = keys.take(places, mode="clip") == codes if len(keys) else np.zeros(len(codes), bool)
-        ends = np.r_[0, np.cumsum(known)][offsets]
-        bags.append(csr_array((np.ones(ends[-1], np.float32), places[known], ends), shape=(len(texts), len(keys))))
-    return bags
-
-
-def damping(bags: Sequence[csr_array], power: float) -> Floats:
-    """Return what the sums of the rows are multiplied by, float32 [texts]: the number of known n-grams (at least 1) to
-    the power of -power.
-    """
-    counts = sum(np.diff(bag.indptr) for bag in bags)
-    factors: Floats = np.maximum(counts, 1).astype(np.float32) ** np.float32(-power)
-    return factors

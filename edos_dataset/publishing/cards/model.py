@@ -36,6 +36,7 @@ PLACEHOLDER = "FOLDER OR HUB NAME"
 _SEES = {
     "weak": "It reads a single English sentence or turn.",
     "dialogue": "It reads an English turn together with the turns before it and labels that last turn.",
+    "general": "It reads an English turn of any text together with the turns before it and labels that last turn.",
 }
 _FLAWS = {
     "weak": (
@@ -46,6 +47,7 @@ _FLAWS = {
         "**Its test turns are the clear ones.** They are turns on whose label people agreed; turns on which "
         "they did not are in no figure."
     ),
+    "general": "**Its labels are a mean of the conventions of many makers**, who disagree about the same words.",
 }
 _MANY_FILES = 5
 """Files of one folder that the card lists one by one, at most."""
@@ -55,7 +57,7 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
     """Return the README of a model folder.
 
     Args:
-        record: how the model was made (`record.json`). Needed: `name` and `task` ("weak" or "dialogue"). Used where
+        record: how the model was made (`record.json`). Needed: `name` and `task` (of `_SEES`). Used where
             there: `architecture`, `base_model`, `data` (rows of `file`, `sha256`, `licence`, and `hub`, its name on the
             Hub), `licence_of_the_data` (where the rows don't say it), `licence` (a Hub id, else it follows from the
             data), `split` (part → examples), `near_duplicates_removed` (number, or source → number), `recipe`, `seed`,
@@ -187,7 +189,7 @@ def _use(record: Row) -> str:
         f'model="{PLACEHOLDER}"{", trust_remote_code=True" if custom else ""}, top_k=3)'
     )
     dialogue = 'classify({"turns": ["I lost my job.", "Oh no, what happened?"]})  # a dialogue, oldest turn first\n'
-    dialogue = dialogue if custom and record["task"] == "dialogue" else ""
+    dialogue = dialogue if custom and record["task"] != "weak" else ""
     code = f'```python\nfrom transformers import pipeline\n\n{call}\nclassify("I lost my job.")\n{dialogue}```'
     return f"{code}\n\nOr {own.format(record['shipped_as'])}" if "shipped_as" in record else code
 

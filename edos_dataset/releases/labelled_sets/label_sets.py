@@ -1,5 +1,6 @@
 """What the labels of other makers' sets mean in ours."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -30,12 +31,47 @@ def label_set(source: str, names: Sequence[str]) -> frozenset[int] | None:
         ValueError: there is no such set, or it has no such label.
     """
     sets = _meanings(source).sets
+    return frozenset().union(*(sets[name] or () for name in classes_of(source, names))) or None
+
+
+def classes_of(source: str, names: Sequence[str]) -> list[str]:
+    """Return the entries of a set that the labels of a turn are looked up under: all together, or one by one.
+
+    Raises:
+        ValueError: as for `label_set`.
+    """
+    sets = _meanings(source).sets
     if strange := [name for name in names if name not in sets]:
         known = ", ".join(name for name in sets if TOGETHER not in name)
         raise ValueError(f"{source} has no label {shown(strange[0])}: expected one of {known}")
     together = TOGETHER.join(names)
-    found = [sets[together]] if together in sets else [sets[name] for name in names]
-    return frozenset().union(*(part for part in found if part)) or None
+    return [together] if together in sets else list(names)
+
+
+def shares_of_meaning(source: str, names: Sequence[str]) -> dict[int, float]:
+    """Return the ids of our labels for which the labels of a turn can stand, each with the share that it has there: a
+    label that stands for two of a set's is for each of them half. Without this, a model that says nothing but such
+    labels would never be wrong: what we call annoyed is anger to some of XED's annotators, disgust to others.
+
+    Args:
+        source: as for `label_set`.
+        names: likewise.
+
+    Raises:
+        ValueError: as for `label_set`.
+    """
+    found: dict[int, float] = defaultdict(float)
+    for name in classes_of(source, names):
+        for label in _meanings(source).sets[name] or ():
+            found[label] = min(1.0, found[label] + 1 / max(1, _classes_with(source)[label]))
+    return dict(found)
+
+
+@cache
+def _classes_with(source: str) -> Counter[int]:
+    """Return how many labels of a set each of ours can stand for; those that only stand together are none."""
+    sets = _meanings(source).sets
+    return Counter(label for name, ours in sets.items() if ours and TOGETHER not in name for label in ours)
 
 
 def silent_on_intents(source: str) -> bool:

@@ -61,7 +61,8 @@ def hash_tokens(texts: pa.StringArray, language: str | None) -> Tokens:
     """
     lists = pc.utf8_split_whitespace(texts)
     pieces = lists.flatten().dictionary_encode()
-    known = [_split(piece, primary_language(language)) for piece in pieces.dictionary.to_pylist()]
+    spoken = primary_language(language)
+    known = [_split(piece, spoken) for piece in pieces.dictionary.to_pylist()]
     counts = np.fromiter(map(len, known), np.int64, len(known))
     rows = np.fromiter(chain.from_iterable(chain.from_iterable(known)), np.uint64).reshape(-1, 4)
     begins = np.cumsum(counts) - counts

@@ -1,6 +1,7 @@
 """The model with one encoder and two heads: what it reads, and that a dialogue's labels depend on nothing else."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -11,7 +12,7 @@ from edos_dataset.labeling.models.context_layer import ContextLayer
 from edos_dataset.labeling.models.dialogue_pipeline import sequence, split_turns
 from edos_dataset.labels import LABELS
 from pipeline_script import PIPELINE
-from small_models import save_context_classifier, small_context_classifier
+from small_models import ANSWERS, CONVENTIONS, save_context_classifier, small_context_classifier
 
 DIALOGUES = [[[7, 8], [9] * 20, [], [11], [12, 13], [14, 15, 16]], [[7]], [[], [9]], [[20, 21]] * 9]
 """Token ids of turns: a long one, empty ones, more than the window."""
@@ -32,21 +33,19 @@ def flat(model: ContextClassifier, dialogues) -> tuple[torch.Tensor, torch.Tenso
 
 
 @pytest.mark.parametrize(("kind", "separators"), [("bert", 1), ("roberta", 2)])
-@pytest.mark.parametrize("context", [None, 0])
-def test_whole_dialogues_and_turns_one_by_one_get_the_same_labels(kind, separators, context):
-    model = small_context_classifier(
-        kind, separators=separators, context=context, label_shift=[0.1 * n for n in range(41)]
-    )
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_whole_dialogues_and_turns_one_by_one_get_the_same_labels(kind, separators, answer):
+    model = small_context_classifier(kind, separators=separators, answer=answer)
     rows = [sequence(dialogue, 2, 3, separators, 512) for dialogue in DIALOGUES]
     last = torch.tensor([len(dialogue) for dialogue in DIALOGUES]).cumsum(0) - 1
     with torch.inference_mode():
         found = model(*padded(rows)).logits
         vectors, starts = flat(model, DIALOGUES)
-        expected = model.label_turns(vectors) if context == 0 else model.label_dialogues(vectors, starts)
+        expected = model.label(vectors, starts)
         alone = torch.cat([model(torch.tensor([row])).logits for row in rows])
     assert (found - expected[last]).abs().max() < 1e-5
     assert (found - alone).abs().max() < 1e-5, "neither padding nor the dialogues beside it count"
-    assert found.std(0).min() > 0.1, "the dialogues differ"
+    assert found.std(0).min() > 0.05, "the dialogues differ"
 
 
 def test_a_turn_is_seen_with_those_before_it_as_far_as_the_layers_reach():
@@ -54,12 +53,16 @@ def test_a_turn_is_seen_with_those_before_it_as_far_as_the_layers_reach():
     turns = [[[5 + number % 30] for number in range(9)]]
     with torch.inference_mode():
         vectors, starts = flat(model, turns)
-        before = model.label_dialogues(vectors, starts)
+        before = {name: model.label(vectors, starts, name) for name in ANSWERS}
         for changed in range(9):
             other = vectors.clone()
             other[changed] = other[changed].flip(0)
-            moved = (model.label_dialogues(other, starts) - before).abs().amax(1) > 1e-6
-            assert moved.tolist() == [changed <= turn <= changed + 4 for turn in range(9)]
+            moved = {
+                name: ((model.label(other, starts, name) - before[name]).abs().amax(1) > 1e-6).tolist()
+                for name in ANSWERS
+            }
+            assert moved["dialogue"] == [changed <= turn <= changed + 4 for turn in range(9)]
+            assert moved["weak"] == [changed == turn for turn in range(9)]
 
 
 def test_the_attention_is_that_of_its_formula():
@@ -94,46 +97,143 @@ def test_sequences_come_apart_as_they_were_put_together(separators):
     assert newest[kept > 0].tolist() == sum(([2, *dialogue[-1], 3] for dialogue in DIALOGUES), [])
 
 
-def test_temperatures_and_the_shift_count_outside_of_training_only():
-    shift = [0.0] * 40 + [3.0]
-    plain = small_context_classifier(dropout=0.0)
-    warm = small_context_classifier(dropout=0.0, turn_temperature=2.0, dialogue_temperature=4.0, label_shift=shift)
-    vectors, starts = flat(plain, DIALOGUES)
-    assert torch.allclose(plain.label_turns(vectors), warm.label_turns(vectors) * 2, atol=1e-5)
-    expected = plain.label_dialogues(vectors, starts) + torch.tensor(shift)
-    assert torch.allclose(expected, warm.label_dialogues(vectors, starts) * 4, atol=1e-5)
-    for model in (plain, warm):
-        model.train()
-    assert torch.equal(plain.label_turns(vectors), warm.label_turns(vectors))
-    assert torch.equal(plain.label_dialogues(vectors, starts), warm.label_dialogues(vectors, starts))
+def asked(sees="history", temperature=1.0, **factors):
+    """An answer's settings."""
+    return {"sees": sees, "conventions": factors, "temperature": temperature}
+
+
+@pytest.mark.parametrize("sees", ["turn", "history"])
+@pytest.mark.parametrize(
+    ("factors", "temperature"),
+    [({"one": 0.5, "three": 2.0}, 1.0), ({"three": 4, "two": 1, "one": 0.1}, 2.5), ({"two": 7.0}, 0.5)],
+)
+def test_an_answer_is_the_mean_of_what_its_conventions_say_by_their_odds_and_factors(sees, factors, temperature):
+    conventions = ["one", "two", "three"]
+    answers = {"other": asked(one=1.0), "mixed": asked(sees, temperature, **factors)}
+    model = small_context_classifier(conventions=conventions, answers=answers)
+    with torch.inference_mode():
+        for head in (model.turn_head, model.dialogue_head):
+            head.gate.weight *= 0.2
+        vectors, starts = flat(model, DIALOGUES)
+        logits, odds = model.see_turns(vectors) if sees == "turn" else model.see_dialogues(vectors, starts)
+        assert logits.shape == (len(vectors), 3, len(LABELS)) and odds.shape == (len(vectors), 3)
+        weights = odds.double().exp() * torch.tensor([float(factors.get(name, 0)) for name in conventions])
+        weights = weights / weights.sum(1, keepdim=True)
+        mean = sum(weights[:, [row]] * logits[:, row].double().softmax(1) for row in range(3))
+        found = model.label(vectors, starts, "mixed")
+    assert torch.allclose(found.double(), mean.log() / temperature, atol=1e-4)
+    assert odds.std(0).min() > 0.01, "the odds differ from turn to turn"
+
+
+def test_of_one_convention_neither_odds_nor_factor_count():
+    answers = {"small": asked(meld=0.01), "large": asked(meld=100.0)}
+    model = small_context_classifier(answers=answers)
+    with torch.inference_mode():
+        vectors, starts = flat(model, DIALOGUES)
+        expected = model.see_dialogues(vectors, starts)[0][:, CONVENTIONS.index("meld")].log_softmax(1)
+        for name in answers:
+            assert torch.allclose(model.label(vectors, starts, name), expected, atol=1e-5)
+
+
+def test_conventions_agree_before_they_are_learned_and_every_distance_is_alike():
+    model = ContextClassifier(small_context_classifier().config).eval()
+    vectors, starts = torch.randn(6, 32, generator=torch.Generator().manual_seed(0)), torch.zeros(6, dtype=int)
+    with torch.inference_mode():
+        for logits, _ in (model.see_turns(vectors), model.see_dialogues(vectors, starts)):
+            assert torch.equal(logits[:, 0], logits[:, 1]) and logits.std(0).min() > 0
+    assert not any(layer.distance.weight.any() for layer in model.context_layers)
+
+
+def test_a_model_is_made_to_give_its_first_answer_or_the_one_that_is_named():
+    first, named = ContextClassifierConfig(answers=(own := {"b": asked(own=1), "a": asked("turn", own=1)})), "a"
+    assert (first.answer, first.context) == ("b", None)
+    other = ContextClassifierConfig(answers=own, answer=named)
+    assert (other.answer, other.context) == ("a", 0)
+    assert ContextClassifierConfig().answers == {"own": asked(own=1.0)}
+    assert ContextClassifierConfig(conventions=["x", "y"]).answers == {"own": asked(x=1.0)}
+
+
+def test_a_saved_model_keeps_which_answer_is_given(tmp_path):
+    answers = {"b": asked(meld=1.0), "a": asked("turn", crowd=1.0)}
+    for answer in (None, "a", "b"):
+        model = save_context_classifier(tmp_path / str(answer), answers=answers, answer=answer)
+        again = ContextClassifierConfig.from_pretrained(tmp_path / str(answer))
+        assert (again.answer, again.context) == (model.config.answer, 0 if answer == "a" else None)
+        assert again.answers == answers and again.conventions == CONVENTIONS
 
 
 def test_every_weight_is_trained_by_the_two_heads():
     model = small_context_classifier().train()
     vectors, starts = flat(model, DIALOGUES)
-    labels = torch.arange(len(vectors))
-    logits = [model.label_turns(vectors), model.label_dialogues(vectors, starts)]
-    sum(torch.nn.functional.cross_entropy(each, labels) for each in logits).backward()
+    heads = [model.see_turns(vectors), model.see_dialogues(vectors, starts)]
+    sum(part.log_softmax(-1)[..., 0].sum() for head in heads for part in head).backward()
     assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
-    loss = model(torch.tensor([[2, 7, 3]]), labels=torch.eye(41)[:1]).loss
-    assert float(loss.detach()) > 0
+
+
+def test_the_loss_is_the_mean_cross_entropy_of_the_answer():
+    model, labels = small_context_classifier(), torch.eye(41)[[3, 5]]
+    done = model(*padded([sequence(DIALOGUES[row], 2, 3, 1, 512) for row in (1, 3)]), labels=labels)
+    by_hand = -(done.logits.log_softmax(1) * labels).sum(1).mean()
+    assert float(done.loss.detach()) == pytest.approx(float(by_hand.detach())) and done.loss > 0
 
 
 @pytest.mark.parametrize(
     "settings",
     [
         *({name: value} for name in ("window", "context_layers") for value in (-1, 1.5, True)),
-        *({name: 0} for name in ("context_heads", "separators", "turn_temperature", "dialogue_temperature")),
-        *({name: 2} for name in ("turn_tokens", "max_tokens", "context")),
-        *({"dropout": value} for value in (1, -0.1, "0")),
-        *({"label_shift": value} for value in ([0.0] * 40, [float("nan")] * 41, "0")),
-        {"turn_temperature": float("inf")},
+        *({name: 0} for name in ("context_heads", "separators")),
+        *({name: 2} for name in ("turn_tokens", "max_tokens")),
+        *({"dropout": value} for value in (1, -0.1, "0", float("nan"))),
         {"start_id": -1},
     ],
 )
 def test_bad_settings(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         ContextClassifierConfig(num_labels=41, **settings)
+
+
+@pytest.mark.parametrize("conventions", [[], "own", 7, {"own": 1}, [7], ["own", None], ("own",)])
+@pytest.mark.parametrize("answers", [None, {"own": asked(own=1)}])
+def test_conventions_that_are_no_names(conventions, answers):
+    message = f"conventions must be names, at least one, got {conventions!r}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ContextClassifierConfig(conventions=conventions, answers=answers)
+
+
+_PARTS = "the answer 'a' must have sees, conventions and temperature, got "
+_FACTORS = "conventions of the answer 'a' must be numbers above 0 for some of own, more, got "
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        *((value, f"answers must be settings by name, at least one, got {value!r}") for value in ({}, [], "own", 7)),
+        *(({"a": value}, f"{_PARTS}{value!r}") for value in (None, "turn", {}, {"sees": "turn"})),
+        ({"a": asked(own=1) | {"shift": 0}}, _PARTS),
+        ({"b": asked(own=1), "a": 1.0}, f"{_PARTS}1.0"),
+        *(
+            ({"a": asked(sees, own=1)}, f"the answer 'a' must see 'turn' or 'history', got {sees!r}")
+            for sees in ("turns", None, 0, ["turn"])
+        ),
+        *(
+            ({"a": asked("turn", value, own=1)}, f"temperature of the answer 'a' must be above 0, got {value!r}")
+            for value in (0, -1.0, "1", True, None, float("nan"), float("inf"))
+        ),
+        *(({"a": asked(own=value)}, f"{_FACTORS}{{'own': {value!r}}}") for value in (0, -1, "1", True, float("inf"))),
+        ({"a": asked()}, f"{_FACTORS}{{}}"),
+        ({"a": asked(own=1, others=1)}, f"{_FACTORS}{{'own': 1, 'others': 1}}"),
+        ({"a": asked() | {"conventions": ["own"]}}, f"{_FACTORS}['own']"),
+    ],
+)
+def test_answers_that_no_model_can_give(answers, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ContextClassifierConfig(conventions=["own", "more"], answers=answers)
+
+
+@pytest.mark.parametrize("answer", ["c", "", 7])
+def test_an_answer_that_is_not_among_them(answer):
+    with pytest.raises(ValueError, match=re.escape(f"answer must be one of b, a, got {answer!r}")):
+        ContextClassifierConfig(answers={"b": asked(own=1), "a": asked(own=2)}, answer=answer)
 
 
 @pytest.mark.parametrize("settings", [{"context_heads": 5}, {"turn_tokens": 513}, {"start_id": 4_000}])
@@ -143,7 +243,7 @@ def test_settings_that_do_not_go_with_the_encoder(settings):
 
 
 def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path, environment):
-    model = save_context_classifier(tmp_path, "roberta", separators=2, dialogue_temperature=1.5)
+    model = save_context_classifier(tmp_path, "roberta", separators=2)
     done = subprocess.run(["python", "-c", PIPELINE, str(tmp_path)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     found, errors, batches = json.loads(done.stdout.splitlines()[-1])
@@ -162,5 +262,5 @@ def test_saved_model_runs_in_a_pipeline_without_this_package(tmp_path, environme
     texts = [[5, 9, 22, 25], [30, 38], [6, 10, 24, 36]]  # the words of PIPELINE's texts in the small vocabulary
     with torch.inference_mode():
         vectors, starts = flat(model, [texts])
-        by_hand = model.label_dialogues(vectors, starts)[-1].softmax(-1)
+        by_hand = model.label(vectors, starts, "dialogue")[-1].softmax(-1)
     assert dialogue == {"label": LABELS[int(by_hand.argmax())], "score": pytest.approx(float(by_hand.max()), abs=1e-6)}

@@ -1,4 +1,4 @@
-"""Labels from one encoder with two heads: each turn encoded once, the same labels on whatever path."""
+"""Labels from one encoder with two heads and several answers: each turn encoded once, the same labels on any path."""
 
 import json
 import shutil
@@ -16,6 +16,7 @@ from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import check_labeler, encoder_under, load_labeler
 from edos_dataset.labeling.models.saved_model import ModelError
+from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.recipes import dump_recipe
@@ -32,12 +33,12 @@ TURNS = [turn for talk in TALKS for turn in talk]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The two heads of one model, and another kind of model."""
+    """One model that gives its one answer or its other, and another kind of model."""
     folder = tmp_path_factory.mktemp("models")
-    save_context_classifier(folder / "dialogue", dialogue_temperature=1.5, label_shift=[0.05 * n for n in range(41)])
+    save_context_classifier(folder / "dialogue")
     shutil.copytree(folder / "dialogue", folder / "weak")
     config = json.loads((folder / "dialogue" / "config.json").read_text())
-    (folder / "weak" / "config.json").write_text(json.dumps({**config, "context": 0}))
+    (folder / "weak" / "config.json").write_text(json.dumps({**config, "answer": "weak"}))
     save_dialogue_classifier(folder / "other")
     return folder
 
@@ -137,6 +138,67 @@ def test_identity_tells_heads_apart_and_not_their_encoder(folder, tmp_path):
     assert ContextLabeler(tmp_path / "weak").encoder.identity != weak.encoder.identity
 
 
+@pytest.mark.parametrize("name", ["dialogue", "weak"])
+def test_an_answer_is_asked_for_behind_the_name_of_the_folder(folder, name):
+    labeler = load_labeler(f"{folder / 'dialogue'}#{name}")
+    expected = ContextLabeler(folder / name)
+    assert labeler.context == expected.context == (0 if name == "weak" else None)
+    assert np.array_equal(labeler.predict_proba(TALKS), expected.predict_proba(TALKS))
+    assert labels_of(AnnotateDialogues(model=f"{folder / 'dialogue'}#{name}")(table_of(TALKS))) == labels_of(
+        AnnotateDialogues(model=str(folder / name))(table_of(TALKS))
+    )
+    check_labeler(labeler)
+
+
+def test_answers_differ_in_their_identity_and_share_their_encoder(folder):
+    usual, *asked = (load_labeler(f"{folder / 'dialogue'}{which}") for which in ("", "#dialogue", "#weak"))
+    assert [each.identity.partition("@")[0] for each in (usual, *asked)] == [
+        "dialogue",
+        "dialogue#dialogue",
+        "dialogue#weak",
+    ]
+    assert [each.source for each in asked] == [each.identity[:-8] for each in asked]
+    assert len({each.identity.partition("@")[2] for each in (usual, *asked)}) == 1, "the same files"
+    assert len({each.encoder.identity for each in (usual, *asked)}) == 1
+    assert ContextLabeler(folder / "dialogue", identity="mine@0123456789abcdef", answer="weak").identity == (
+        "mine#weak@0123456789abcdef"
+    )
+
+
+def test_a_turn_that_is_encoded_for_one_answer_is_so_for_the_other(folder, encoded):
+    model = str(folder / "dialogue")
+    assert encoder_under(f"{model}#weak") == f"{model}#weak"
+    table = EncodeTurns(model=f"{model}#weak")(table_of(TALKS))
+    assert encoded == [len(set(TURNS))]
+    first = LabelTurns(model=f"{model}#weak")(table)
+    second = AnnotateDialogues(model=f"{model}#dialogue")(first)
+    assert encoded == [len(set(TURNS))] and labels_of(first) != labels_of(second)
+    stages = [stage.model for stage in subtitles_to_edos(weak_model=f"{model}#weak") if isinstance(stage, EncodeTurns)]
+    assert stages == [f"{model}#weak"]
+
+
+@pytest.mark.parametrize("answer", ["strong", "Weak", "weak#weak"])
+def test_an_answer_that_the_model_has_not_is_refused_with_those_that_it_has(folder, answer):
+    with pytest.raises(ValueError, match=f"dialogue has no answer '{answer}': there are dialogue, weak$"):
+        load_labeler(f"{folder / 'dialogue'}#{answer}")
+
+
+@pytest.mark.parametrize("name", ["other", "head", "fast", "linear-weak", "weak"])
+def test_a_model_of_one_answer_is_not_asked_for_another(folder, tmp_path, name):
+    if name == "head":
+        shutil.copytree(SHIPPED["linear-weak"].weights, tmp_path / "head")
+    path = {"other": str(folder / "other"), "head": str(tmp_path / "head")}.get(name, name)
+    with pytest.raises(ValueError, match=f"{path} gives one answer: leave out #weak"):
+        load_labeler(f"{path}#weak")
+
+
+def test_a_folder_that_has_the_sign_in_its_name_is_found(folder, tmp_path):
+    path = str(shutil.copytree(folder / "dialogue", tmp_path / "models#1"))
+    labeler = load_labeler(path)
+    assert labeler.identity.startswith("models#1@") and encoder_under(path) == path
+    assert EncodeTurns(model=path).encoder.identity == labeler.encoder.identity
+
+
 def test_embeddings_of_another_width_are_refused(folder):
     with pytest.raises(ValueError, match=r"takes embeddings \[turns, 32\], got \[3, 31\]: they are another encoder's"):
         ContextLabeler(folder / "weak").on_embeddings(np.zeros((3, 31), np.float32), np.array([0, 3]))
@@ -149,8 +211,11 @@ def test_embeddings_of_another_width_are_refused(folder):
         ({"window": -1}, "window must be a whole number from 0 to 1,000, got -1"),
         ({"context_layers": 1}, "its configuration has no place for the weights context_layers.1.att"),
         ({"context_layers": 100_000}, "context_layers must be a whole number from 0 to 100"),
-        ({"context": 3}, "context must be 0"),
-        ({"id2label": {"0": "love"}, "label_shift": None}, "unknown label 'love'"),
+        ({"answer": "strong"}, "answer must be one of dialogue, weak, got 'strong'"),
+        ({"answers": {}}, "answers must be settings by name, at least one"),
+        ({"conventions": ["crowd"]}, "conventions of the answer 'dialogue' must be numbers above 0 for some of crowd,"),
+        ({"conventions": ["crowd", "meld", "xed"]}, "model holds no model that transformers can read"),
+        ({"id2label": {"0": "love"}}, "unknown label 'love'"),
     ],
 )
 def test_a_damaged_model_is_named(folder, tmp_path, damage, message):

@@ -152,20 +152,30 @@ BAD_SETTINGS = {
         *({"decay": value} for value in (0, 2, "x", float("nan"))),
         *({"softmax_temperature": value} for value in (0, -1, float("nan"), float("inf"))),
         {"pooling": "max"},
+        *({"context": value} for value in (-1, "all", 1.5)),
     ],
     "context": [
         *({"turn_tokens": value} for value in (-5, 2, 10**9, 10**400, "many", None, True, 1.5)),
         *({"window": value} for value in (-1, 4, 10**9, 10**400, None)),
         *({"context_layers": value} for value in (0, 1, 3, 10**9)),
         *({"context_heads": value} for value in (0, 2, 5, 8)),
-        *({"dialogue_temperature": value} for value in (0, "x", float("nan"))),
-        *({"label_shift": value} for value in ([], [1.0] * 40, [10**400] * 41, "none", 0, {"0": 1.0})),
+        *({"conventions": value} for value in ([], ["crowd"], ["crowd", 7], "crowd", 7, {"crowd": 1}, [["crowd"]])),
+        {"conventions": ["crowd", "meld", "xed"]},
+        *({"answers": value} for value in ({}, [], "weak", 7, {"weak": None}, {"weak": {"sees": "turn"}})),
+        *(
+            {"answers": {"dialogue": {"sees": "history", "conventions": {"crowd": 1.0}, "temperature": 1.0} | bad}}
+            for bad in (
+                *({"sees": value} for value in ("all", 0, None)),
+                *({"temperature": value} for value in (0, "x", None, float("nan"), 10**400)),
+                *({"conventions": value} for value in ({}, {"xed": 1}, {"crowd": 0}, {"crowd": 10**400}, ["crowd"])),
+            )
+        ),
+        *({"answer": value} for value in ("strong", 7, ["weak"], {})),
         *({"start_id": value} for value in (-1, 4, 10**6)),
         {"padding_id": 4},
     ],
     "both": [
         *({"separator_id": value} for value in (-1, 10**6, None)),
-        *({"context": value} for value in (-1, "all", 1.5)),
         *({"id2label": value} for value in ({}, {"0": "joy"}, [1], "labels", {"0": 7})),
         *({"encoder": value} for value in ([1], "bert", {"model_type": "none"}, {"hidden_size": 3}, 7)),
         {"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}},

@@ -158,7 +158,7 @@ def test_linear_heads_are_labelers_too():
         ("other", "unknown label 'love'"),
         ("few", "it has 2 labels"),
         ("empty", "holds no model"),
-        ("nowhere", "neither one of weak, dialogue, fast"),
+        ("nowhere", "neither one of general, dialogue, weak"),
     ],
 )
 def test_models_that_cannot_label_are_named(name, message, tmp_path, monkeypatch):

@@ -47,6 +47,7 @@ def trained(tmp_path_factory):
 
 def test_packing_keeps_the_probabilities_and_a_tenth_of_the_bytes(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "WEIGHTS", tmp_path)
+    monkeypatch.setitem(shipped.SHIPPED, "weak", shipped.ShippedModel("weak", "weak-minilm", "classifier", "turn"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
     packed.pack(trained, tmp_path / "weak")
     assert (tmp_path / "weak" / "packed.safetensors").stat().st_size < 0.15 * (
@@ -74,11 +75,12 @@ def test_packing_keeps_the_probabilities_and_a_tenth_of_the_bytes(trained, tmp_p
 
 def test_a_folder_of_ones_own(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "WEIGHTS", tmp_path)
+    monkeypatch.setitem(shipped.SHIPPED, "weak", shipped.ShippedModel("weak", "weak-minilm", "classifier", "turn"))
     packed.pack(trained, tmp_path / "weak")
     assert (packed.unpack("weak-minilm", tmp_path / "mine") / "model.safetensors").is_file()
     with pytest.raises(ValueError, match="mine is not empty"):
         packed.unpack("weak-minilm", tmp_path / "mine")
-    with pytest.raises(ValueError, match="no classifier 'strong' .* 'weak', 'dialogue'"):
+    with pytest.raises(ValueError, match="no classifier 'strong' .* 'dialogue', 'weak'"):
         packed.unpack("strong")
     with pytest.raises(ValueError, match="no classifier 'fast'"):
         packed.unpack("fast")
@@ -86,24 +88,31 @@ def test_a_folder_of_ones_own(trained, tmp_path, monkeypatch):
 
 @pytest.fixture
 def two_heads(tmp_path, monkeypatch):
-    """Both heads of one small-layered model around the real backbone, packed in one folder as `weak` and `dialogue`."""
+    """A model around the real backbone, packed in one folder as `weak` and `dialogue`, two of its three answers."""
     from transformers import AutoModel
 
     backbone = AutoModel.from_pretrained(model_folder(DEFAULT_MODEL))
     torch.manual_seed(0)
-    config = ContextClassifierConfig(encoder=backbone.config.to_dict(), id2label=dict(enumerate(LABELS)), window=2)
+    answers = {
+        "general": {"sees": "history", "conventions": {"reader": 1.0}, "temperature": 1.0},
+        "dialogue": {"sees": "history", "conventions": {"crowd": 1.0}, "temperature": 1.0},
+        "weak": {"sees": "turn", "conventions": {"reader": 1.0, "crowd": 2.0}, "temperature": 1.0},
+    }
+    heads = {"conventions": ["reader", "crowd"], "answers": answers}
+    config = ContextClassifierConfig(backbone.config.to_dict(), window=2, id2label=dict(enumerate(LABELS)), **heads)
     model = ContextClassifier(config).eval()
     model.encoder.load_state_dict(backbone.state_dict(), strict=False)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "encoder" not in name or name.endswith("layer.5.output.dense.weight"):
                 parameter += 0.01 * torch.randn_like(parameter)
+        for head in (model.turn_head, model.dialogue_head):
+            head.own.weight.normal_(0, 0.3)
     model.save_pretrained(tmp_path / "trained")
     AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL)).save_pretrained(tmp_path / "trained")
     monkeypatch.setattr(shipped, "WEIGHTS", tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
-    heads = [("weak", "turn"), ("dialogue", "history")]
-    for name, sees in heads:
+    for name, sees in (("weak", "turn"), ("dialogue", "history")):
         head = shipped.ShippedModel(name, f"{name}-minilm", "context", sees, folder="both")
         monkeypatch.setitem(shipped.SHIPPED, name, head)
     packed.pack(tmp_path / "trained", tmp_path / "both")
@@ -112,7 +121,7 @@ def two_heads(tmp_path, monkeypatch):
     load_labeler.cache_clear()
 
 
-def test_two_names_are_the_heads_of_one_folder(two_heads):
+def test_two_names_are_the_answers_of_one_folder(two_heads):
     talks = [["I am so happy for you!", "Why would you do that?", "no"]]
     original = ContextLabeler(two_heads)
     weak, dialogue = (load_labeler(name) for name in ("weak", "dialogue"))
@@ -121,7 +130,12 @@ def test_two_names_are_the_heads_of_one_folder(two_heads):
     assert weak.identity.partition("@")[2] != dialogue.identity.partition("@")[2]
     assert weak.encoder.identity == dialogue.encoder.identity != original.encoder.identity
     found = dialogue.predict_proba(talks)
-    assert np.abs(found - original.predict_proba(talks)).max() < 0.01
-    assert np.abs(found - weak.predict_proba(talks)).max() > 0.01, "another head"
+    for name in ("weak", "dialogue"):
+        expected = load_labeler(f"{two_heads}#{name}").predict_proba(talks)
+        assert np.abs(load_labeler(name).predict_proba(talks) - expected).max() < 0.01
+        config = ContextClassifierConfig.from_pretrained(packed.unpack(name))
+        assert config.answer == name and list(config.answers) == ["dialogue", "general", "weak"]
+    assert np.abs(found - original.predict_proba(talks)).max() > 0.02, "the trained model itself gives its first answer"
+    assert np.abs(found - weak.predict_proba(talks)).max() > 0.02, "another head"
     assert encoder_under("weak") == "weak"
     assert EncodeTurns(model="weak").inputs() == {"model": dialogue.encoder.identity}

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labeling.models.static import StaticLabeler, ngrams
+from edos_dataset.labeling.models.ngrams import FIRST, KINDS, Places, ngrams
+from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.labels import LABEL_IDS, LABELS
 
 TURNS = ["I was so scared...", "", "Why? I WAS so scared…", "¿ 7 ?", "the dogs were barking", "xyzzy"]
 
 
-def codes_of(text):
-    return [codes.tolist() for codes, _ in ngrams([text])]
+def codes_of(text, kinds=FIRST):
+    return [codes.tolist() for codes, _ in ngrams([text], kinds=kinds)]
 
 
 def labeler(rows, power=0.0, temperature=1.0):
@@ -66,10 +67,37 @@ def test_ngrams_are_words_other_lemmas_and_neighbours_with_both_edges():
     assert codes_of("") == [[], [], codes_of("")[2]] and len(codes_of("")[2]) == 1  # nothing but the two edges
 
 
+def test_further_ngrams_are_the_neighbours_of_each_token_and_the_length():
+    skips, length = codes_of("you are right", ("skips", "length"))
+    assert len(skips) == 3 and len(length) == 1
+    other = codes_of("you were right", ("skips",))[0]
+    assert skips[1] == other[1] and skips[0] != other[0] and skips[2] != other[2]
+    pairs = {code for text in ("you right", "right you") for code in codes_of(text, ("pairs",))[0]}
+    assert not pairs & {*skips, *length}, "what stands one apart is no pair of neighbours"
+    assert codes_of("", ("skips", "length"))[0] == [] and codes_of("", ("length",)) != [length]
+    assert codes_of("a " * 5, ("length",)) != codes_of("a " * 6, ("length",))
+    assert codes_of("a " * 33, ("length",)) == codes_of("a " * 40, ("length",)) != codes_of("a " * 90, ("length",))
+
+
 def test_no_ngram_reaches_into_the_next_text():
-    together = list(ngrams(TURNS))
+    together = list(ngrams(TURNS, kinds=tuple(KINDS)))
     for row, text in enumerate(TURNS):
-        assert [codes[offsets[row] : offsets[row + 1]].tolist() for codes, offsets in together] == codes_of(text)
+        alone = codes_of(text, tuple(KINDS))
+        assert [codes[offsets[row] : offsets[row + 1]].tolist() for codes, offsets in together] == alone
+    assert [len(codes) for codes, _ in ngrams([], kinds=tuple(KINDS))] == [0] * 5
+
+
+def test_places_are_those_that_a_search_finds():
+    generator = np.random.default_rng(0)
+    near = np.arange(1 << 20, (1 << 20) + 90, 3)  # many in one bucket
+    keys = np.unique(np.r_[near, generator.integers(0, 1 << 32, 3000), 0, (1 << 32) - 1]).astype(np.uint32)
+    codes = generator.permutation(np.r_[keys, near.astype(np.uint32) + 1, generator.integers(0, 1 << 32, 5000)])
+    codes = codes.astype(np.uint32)
+    known, places = Places(keys).find(codes)
+    assert known.tolist() == np.flatnonzero(np.isin(codes, keys)).tolist()
+    assert (keys[places] == codes[known]).all()
+    assert Places(keys[1:-1]).find(codes)[0].tolist() == np.flatnonzero(np.isin(codes, keys[1:-1])).tolist()
+    assert [len(found) for found in Places(keys[:0]).find(codes)] == [0, 0]
 
 
 def test_probabilities_are_those_of_each_turn_alone_to_the_bit():
@@ -98,6 +126,24 @@ def test_a_saved_labeler_is_found_by_its_folder(tmp_path):
         StaticLabeler.load(tmp_path / "nowhere")
 
 
+def test_a_table_says_what_it_counts_unless_it_is_what_the_first_tables_counted(tmp_path):
+    (code,) = codes_of("why not", ("skips",))[0][:1]
+    more = replace(SMALL, keys=np.array([code], np.uint32), table=SMALL.table[:1], scale=SMALL.scale[:1])
+    wide = replace(more, kinds=("words", "skips"))
+    wide.save(tmp_path / "wide")
+    loaded = StaticLabeler.load(tmp_path / "wide")
+    assert loaded.kinds == ("words", "skips") and loaded.identity == wide.identity != more.identity
+    assert (loaded.predict_proba([["why not"]]) == wide.predict_proba([["why not"]])).all()
+    assert (loaded.predict_proba([["why not"]]) != more.predict_proba([["why not"]])).any()
+    SMALL.save(tmp_path / "first")
+    assert b"kinds" not in (tmp_path / "first" / "static.safetensors").read_bytes()
+    assert StaticLabeler.load(tmp_path / "first").kinds == FIRST
+    path = tmp_path / "wide" / "static.safetensors"
+    path.write_bytes(path.read_bytes().replace(b"skips", b"skipz"))
+    with pytest.raises(ValueError, match="the table counts words, skipz; this version knows words, lemmas"):
+        StaticLabeler.load(tmp_path / "wide")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -105,6 +151,8 @@ def test_a_saved_labeler_is_found_by_its_folder(tmp_path):
         ({"keys": SMALL.keys[::-1]}, "keys must rise"),
         ({"power": 1.5}, "power must be from 0 to 1"),
         ({"temperature": 0.0}, "temperature above 0"),
+        ({"kinds": ("pairs", "words")}, "counts pairs, words; this version knows words, lemmas, pairs"),
+        ({"kinds": ()}, "this version knows"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change, message):

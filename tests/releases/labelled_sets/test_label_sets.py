@@ -5,7 +5,14 @@ import pytest
 from edos_dataset.downloads.registry import find_source
 from edos_dataset.labels import EMOTIONS, INTENTS, LABEL_IDS, LABELS, NEUTRAL
 from edos_dataset.releases.labelled_sets.goemotions import read_goemotions
-from edos_dataset.releases.labelled_sets.label_sets import known_names, label_set, meanings_of, silent_on_intents
+from edos_dataset.releases.labelled_sets.label_sets import (
+    classes_of,
+    known_names,
+    label_set,
+    meanings_of,
+    shares_of_meaning,
+    silent_on_intents,
+)
 from edos_dataset.releases.labelled_sets.sources import SOURCES
 from edos_dataset.releases.labelled_sets.xed import EMOTIONS as XED_EMOTIONS
 
@@ -34,6 +41,64 @@ def test_what_says_nothing_is_no_set():
     assert label_set("swda", ["sd", "aa"]) == label_set("swda", ["aa"])
 
 
+@pytest.mark.parametrize(
+    ("source", "names", "classes"),
+    [
+        ("dailydialog", ["no_emotion", "act:question"], ["no_emotion + act:question"]),
+        ("dailydialog", ["no_emotion", "act:inform"], ["no_emotion", "act:inform"]),
+        ("dailydialog", ["act:question", "no_emotion"], ["act:question", "no_emotion"]),
+        ("xed", ["anger", "disgust"], ["anger", "disgust"]),
+        ("meld", ["joy"], ["joy"]),
+        ("meld", [], []),
+    ],
+)
+def test_labels_are_looked_up_together_where_they_stand_so_in_their_order(source, names, classes):
+    assert classes_of(source, names) == classes
+
+
+@pytest.mark.parametrize(
+    ("source", "names", "shares"),
+    [
+        ("meld", ["anger"], {"angry": 1, "annoyed": 1, "furious": 1, "jealous": 1}),
+        ("xed", ["anger"], {"angry": 1, "annoyed": 1 / 2, "furious": 1, "jealous": 1}),
+        ("xed", ["disgust"], {"disgusted": 1, "annoyed": 1 / 2, "ashamed": 1 / 2}),
+        (
+            "xed",
+            ["anger", "disgust"],
+            {"angry": 1, "annoyed": 1, "furious": 1, "jealous": 1, "disgusted": 1, "ashamed": 1 / 2},
+        ),
+        ("goemotions", ["grief"], {"devastated": 1 / 2, "sad": 1 / 2, "sympathizing": 1 / 4}),
+        (
+            "goemotions",
+            ["caring", "grief"],
+            {"sympathizing": 1 / 2, "consoling": 1, "devastated": 1 / 2, "wishing": 1 / 5},
+        ),
+        ("dailydialog", ["no_emotion", "act:inform"], {"neutral": 1, "prepared": 1, "anticipating": 1}),
+        ("dailydialog", ["no_emotion", "act:question"], {"questioning": 1}),
+        (
+            "dailydialog",
+            ["no_emotion", "act:commissive"],
+            {"agreeing": 1, "prepared": 1, "acknowledging": 1, "grateful": 1},
+        ),
+        ("swda", ["sd"], {}),
+        ("xed", [], {}),
+    ],
+)
+def test_a_label_that_stands_for_several_of_a_sets_counts_by_share(source, names, shares):
+    found = {LABELS[label]: share for label, share in shares_of_meaning(source, names).items()}
+    assert {name: found.get(name) for name in shares} == pytest.approx(shares)
+    assert set(found) == (names_of(source, *names) or set())
+    if source != "goemotions":
+        assert set(found) == set(shares)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_over_all_labels_of_a_set_every_one_of_ours_is_whole(source):
+    alone = [shares_of_meaning(source, [name]) for name in known_names(source)]
+    sums = {label: sum(own.get(label, 0) for own in alone) for label in set().union(*alone)}
+    assert sums and sums == pytest.approx(dict.fromkeys(sums, 1))
+
+
 @pytest.mark.parametrize("source", ["meld", "dailydialog", "emorynlp"])
 def test_where_figures_are_of_one_class_every_label_is_in_one(source):
     alone = [label_set(source, [name]) for name in known_names(source) if not name.startswith("act:")]
@@ -57,11 +122,17 @@ def test_every_label_of_a_set_is_there(tmp_path):
     ]
 
 
-def test_unknown_names_are_refused_in_a_sentence():
+@pytest.mark.parametrize("look_up", [label_set, classes_of, shares_of_meaning])
+def test_unknown_names_are_refused_in_a_sentence(look_up):
     with pytest.raises(ValueError, match="there is no labelled set 'friends': expected one of meld, "):
-        label_set("friends", [])
+        look_up("friends", [])
     with pytest.raises(ValueError, match="meld has no label 'mad': expected one of anger, disgust, fear"):
-        label_set("meld", ["mad"])
+        look_up("meld", ["joy", "mad"])
+    with pytest.raises(ValueError, match=r"dailydialog has no label 'act:ask': expected one of anger, [^+]*$"):
+        look_up("dailydialog", ["act:ask"])
+
+
+def test_meanings_that_are_none_are_refused_in_a_sentence():
     with pytest.raises(ValueError, match=r"label_sets.yaml, x, mad: unknown label 'angri'"):
         meanings_of({"x": {"silent_on_intents": True, "labels": {"mad": ["angri"]}}})
     with pytest.raises(ValueError, match=r"label_sets.yaml, x: 'mad \+ sad' joins sad, which doesn't stand alone"):

@@ -8,9 +8,9 @@ from accelerate import Accelerator
 from edos_dataset.labeling.models.dialogue_pipeline import sequence
 from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.metrics.calibration import softmax
-from small_models import small_context_classifier, small_tokenizer
+from small_models import ANSWERS, small_context_classifier, small_tokenizer
 from training.labels.answers import answers_of, hits, rows_of, vectors_of
-from training.labels.calibration import acceptable, calibrate, calibration_error, label_shift
+from training.labels.calibration import acceptable, calibrate, calibration_error, hit_rate, label_shift
 from training.labels.recipe import LabelsRecipe
 from training.labels.results import calibrate_model
 from training.labels.sources import Taught
@@ -18,7 +18,7 @@ from training.labels.targets import Kind, Target
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 HAPPY, SAD, PLAIN = (LABEL_IDS[name] for name in ("joyful", "sad", "neutral"))
-RECIPE = LabelsRecipe(sources={"a": 1.0, "b": 1.0}, turn_tokens=12)
+RECIPE = LabelsRecipe(sources={"meld": 1.0, "crowd": 1.0}, turn_tokens=12)
 
 
 def target(label, kind=Kind.SHARES):
@@ -37,9 +37,9 @@ def answers(model, found):
 def corpus():
     yes, no, happy = target(1), target(2), target(HAPPY, Kind.EMOTION)
     return {
-        "a": [Taught(("yes", "no", "yes"), (None, no, yes)), Taught(("i am happy",), (happy,))],
-        "none": [],
-        "b": [Taught(("no", "yes"), (no, None)), Taught(("you are sad today", "yes"), (None, yes))],
+        "meld": [Taught(("yes", "no", "yes"), (None, no, yes)), Taught(("i am happy",), (happy,))],
+        "xed": [],
+        "crowd": [Taught(("no", "yes"), (no, None)), Taught(("you are sad today", "yes"), (None, yes))],
     }
 
 
@@ -47,7 +47,7 @@ def test_each_distinct_turn_is_encoded_once_and_finds_its_own_target(corpus):
     model = small_context_classifier()
     found = vectors(corpus, model)
     assert len(found.values) == 4 and found.values.dtype == np.float16
-    assert found.sources == {"a": (0, 2), "none": (2, 2), "b": (2, 4)} and len(found.bounds) == 5
+    assert found.sources == {"meld": (0, 2), "xed": (2, 2), "crowd": (2, 4)} and len(found.bounds) == 5
     tokenizer = small_tokenizer()
     texts = {}
     for name, (start, stop) in found.sources.items():
@@ -91,35 +91,31 @@ def test_several_dialogues_are_taken_one_behind_the_other(corpus):
 def test_of_a_large_source_dialogues_are_drawn_until_enough_of_their_turns_are_labelled(corpus):
     many = [Taught((f"yes {'no ' * number}", "yes"), (target(1), None)) for number in range(9)]
     model = small_context_classifier()
-    found = vectors({"a": many, "b": corpus["b"]}, model, most=4)
-    assert found.sources == {"a": (0, 4), "b": (4, 6)}
-    again = vectors({"a": many, "b": corpus["b"]}, model, most=4)
+    found = vectors({"meld": many, "crowd": corpus["crowd"]}, model, most=4)
+    assert found.sources == {"meld": (0, 4), "crowd": (4, 6)}
+    again = vectors({"meld": many, "crowd": corpus["crowd"]}, model, most=4)
     assert np.array_equal(found.values, again.values) and np.array_equal(found.rows, again.rows)
 
 
 def test_logits_stand_in_the_rows_of_their_targets_and_are_what_the_model_says(corpus, monkeypatch):
     monkeypatch.setattr("training.labels.answers._BLOCK", 3)
     model, tokenizer = small_context_classifier(), small_tokenizer()
-    model.config.turn_temperature, model.config.dialogue_temperature = 2.0, 0.5
-    model.config.label_shift = [0.1 * label for label in range(len(LABELS))]
     found = vectors(corpus, model)
-    alone, seen = answers(model.train(), found)
-    assert not model.training and alone.dtype == seen.dtype == np.float32
-    rows = iter(range(len(alone)))
+    said = answers(model.train(), found)
+    assert not model.training and list(said) == list(ANSWERS)
+    assert {logits.dtype for logits in said.values()} == {np.dtype(np.float32)}
+    rows = iter(range(len(found.targets)))
     for name, dialogues in corpus.items():
         for number in np.random.default_rng(RECIPE.seed).permutation(len(dialogues)):
             taught = dialogues[number]
             ids = tokenizer(list(taught.turns), add_special_tokens=False)["input_ids"]
             for place in (place for place, value in enumerate(taught.targets) if value is not None):
                 row, inputs = next(rows), torch.tensor([sequence(ids[: place + 1], 2, 3, 1, 64)])
-                for context, logits in ((0, alone), (None, seen)):
-                    model.config.context = context
+                for answer, logits in said.items():
+                    model.config.answer = answer
                     with torch.no_grad():
-                        assert np.allclose(logits[row], model(inputs).logits[0], atol=0.02), (
-                            name,
-                            taught.turns,
-                            context,
-                        )
+                        expected = model(inputs).logits[0]
+                    assert np.allclose(logits[row], expected, atol=0.02), (name, taught.turns, answer)
                 assert found.targets[row].argmax() == taught.targets[place].values.argmax()
     assert next(rows, None) is None
 
@@ -127,10 +123,10 @@ def test_logits_stand_in_the_rows_of_their_targets_and_are_what_the_model_says(c
 def test_the_right_ones_are_counted_for_every_source(corpus):
     found = vectors(corpus, small_context_classifier())
     logits = found.targets.numpy().copy()
-    assert hits(found, logits) == {"a": 1.0, "b": 1.0}, "a source without labelled turns has no share"
-    wrong = rows_of(found, "a")[:2]
+    assert hits(found, logits) == {"meld": 1.0, "crowd": 1.0}, "a source without labelled turns has no share"
+    wrong = rows_of(found, "meld")[:2]
     logits[wrong] = np.eye(len(LABELS))[[SAD, SAD]]
-    assert hits(found, logits) == {"a": pytest.approx(1 / 3), "b": 1.0}
+    assert hits(found, logits) == {"meld": pytest.approx(1 / 3), "crowd": 1.0}
 
 
 def drawn(turns, seed=0):
@@ -152,18 +148,15 @@ def test_a_shift_gives_labels_the_shares_that_they_have():
     assert label_shift(logits, none / none.sum())[PLAIN] == 0
 
 
-def test_the_shift_is_kept_only_where_it_helps_on_the_other_half():
+def test_what_a_shift_would_be_worth_is_measured_on_the_other_half_and_changes_nothing():
     logits, targets = drawn(1500)
+    half = np.arange(len(logits)) % 2 == 0
+    shift = label_shift(logits[half], targets[half].mean(axis=0))
     found = calibrate(logits, targets)
-    assert found.shift is not None and found.shift[SAD] > 1
-    assert calibrate(logits, targets, may_shift=False).shift is None
-    assert (
-        found.figures["acceptable_with_shift_on_the_other_half"]
-        > found.figures["acceptable_without_shift_on_the_other_half"]
-    )
-    sure = np.where(targets > 0, 5, 0).astype(np.float32)
-    right = calibrate(sure, targets)
-    assert right.shift is None and right.figures["acceptable"] == 1, "what is right already cannot be helped"
+    without, worth = (found.figures[f"acceptable_{which}_shift_on_the_other_half"] for which in ("without", "with"))
+    assert worth == pytest.approx(hit_rate(logits[~half] + shift, targets[~half]), abs=1e-4)
+    assert without == pytest.approx(hit_rate(logits[~half], targets[~half]), abs=1e-4) and without < worth
+    assert found.figures["acceptable"] == pytest.approx(hit_rate(logits, targets), abs=1e-4)
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.5])
@@ -171,12 +164,11 @@ def test_the_temperature_makes_confidence_the_share_that_is_acceptable(factor):
     logits, targets = drawn(1500, seed=1)
     found = calibrate(factor * logits, targets)
     assert abs(found.figures["mean_confidence"] - found.figures["acceptable"]) < 0.05
-    shifted = factor * logits + np.array(found.shift or 0)
-    confidence = softmax(shifted, found.temperature).max(axis=1)
-    right = acceptable(shifted, targets)
+    confidence = softmax(factor * logits, found.temperature).max(axis=1)
+    right = acceptable(logits, targets)
     error = calibration_error(confidence, right)
     assert error == pytest.approx(found.figures["expected_calibration_error"], abs=1e-4) and error < 0.08
-    assert error < calibration_error(softmax(shifted).max(axis=1), right)
+    assert error < calibration_error(softmax(factor * logits).max(axis=1), right)
 
 
 def test_a_confidence_that_is_right_has_no_error():
@@ -186,20 +178,51 @@ def test_a_confidence_that_is_right_has_no_error():
     assert calibration_error(confidence, ~right, bins=2) == pytest.approx(0.6)
 
 
-def test_a_model_is_calibrated_on_turns_of_films_and_says_on_which(corpus):
+@pytest.mark.parametrize(
+    ("sources", "on"),
+    [
+        (["weak", "crowd", "films"], {"general": "films", "dialogue": "crowd", "weak": "weak"}),
+        (["crowd", "films"], {"general": "films", "dialogue": "crowd", "weak": "films"}),
+        (["weak", "crowd"], {"general": "crowd", "dialogue": "crowd", "weak": "weak"}),
+        (["weak"], {"general": "weak", "dialogue": "weak", "weak": "weak"}),
+    ],
+)
+def test_every_answer_is_calibrated_on_the_source_that_is_for_it_or_on_another_and_says_on_which(sources, on):
+    told = {
+        "films": "held-out turns of films",
+        "crowd": "validation part of the crowd",
+        "weak": "validation part of the w",
+    }
+    answers_of_all = {name: {"sees": "turn", "conventions": {"crowd": 1.0}, "temperature": 1.0} for name in on}
+    model = small_context_classifier(answers=answers_of_all)
+    turns = Taught(tuple(f"yes {'no ' * number}" for number in range(40)), (target(HAPPY), target(SAD)) * 20)
+    held = vectors({**dict.fromkeys(sources, [turns]), "xed": []}, model)
+    generator, logits = np.random.default_rng(0), {}
+    right = {name: share for name, share in zip(sources, (0.3, 0.6, 0.9), strict=False)}
+    for name in on:
+        logits[name] = np.zeros((len(held.targets), len(LABELS)), np.float32)
+        for source in sources:
+            rows = rows_of(held, source)
+            known = generator.permutation(len(rows)) < right[source] * len(rows)
+            labels = np.where(known, held.targets[rows].numpy().argmax(1), PLAIN)
+            logits[name][rows, labels] = 5
+    found = calibrate_model(model, held, logits)
+    assert list(found) == list(on)
+    for name, source in on.items():
+        assert found[name]["on"].startswith(told[source]) and found[name]["turns"] == 40
+        assert found[name]["acceptable"] == pytest.approx(right[source])
+        expected = calibrate(logits[name][rows_of(held, source)], held.targets[rows_of(held, source)].numpy())
+        assert found[name]["temperature"] == model.config.answers[name]["temperature"] == expected.temperature
+    temperatures = {own["temperature"] for own in model.config.answers.values()}
+    assert len(temperatures) == len(set(on.values())), "each source has its own"
+
+
+def test_nothing_is_calibrated_on_one_turn_or_on_the_sets_of_others(corpus):
     model = small_context_classifier()
-    sure = [Taught(("yes", "no"), (target(HAPPY), target(SAD)))]
-    order = {"films": "held-out turns of films", "crowd": "validation part of the crowd", "weak": "validation part of"}
-    for left in range(3):
-        held = vectors({**dict.fromkeys([*order][left:], sure), "none": []}, model)
-        alone, seen = answers(model, held)
-        told = calibrate_model(model, held, alone, seen)
-        assert told["on"].startswith([*order.values()][left])
-        assert told["turn"]["turns"] == told["dialogue"]["turns"] == 2
-        assert told["turn"]["temperature"] == model.config.turn_temperature
-        assert told["dialogue"]["temperature"] == model.config.dialogue_temperature
-        assert told["dialogue"]["shift"] == model.config.label_shift
-    held = vectors({"films": [Taught(("yes",), (target(HAPPY),))], "other": corpus["a"]}, model)
-    assert calibrate_model(model, held, *answers(model, held)) == {}, "of one turn"
+    held = vectors({"films": [Taught(("yes",), (target(HAPPY),))], "meld": corpus["meld"]}, model)
+    assert calibrate_model(model, held, answers(model, held)) == {}
+    assert {name: own["temperature"] for name, own in model.config.answers.items()} == {
+        name: own["temperature"] for name, own in ANSWERS.items()
+    }
     with pytest.raises(ValueError, match="at least two labelled turns, got 1"):
         calibrate(np.zeros((1, 41), np.float32), np.eye(41, dtype=np.float32)[:1])

@@ -16,18 +16,18 @@ from edos_dataset.labels import LABEL_IDS, LABELS
 from small_models import small_context_classifier, small_tokenizer
 from training.classifier.fit import linear_rate
 from training.labels.answers import answers_of, hits, vectors_of
-from training.labels.fit import batches_of, fingerprint, fit, take_step
+from training.labels.fit import batches_of, fingerprint, fit, head_loss, take_step
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import lessons_of, turns_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
-from training.labels.targets import Kind, Target
+from training.labels.targets import Kind, Target, whole_set
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 HAPPY, SAD, PLAIN = (LABEL_IDS[name] for name in ("joyful", "sad", "neutral"))
 RECIPE = LabelsRecipe(
-    sources={"a": 1.0, "b": 1.0},
+    sources={"meld": 1.0, "crowd": 1.0},
     turn_tokens=12,
     repeats=99,
     span=4,
@@ -57,11 +57,11 @@ def still(**settings):
 def lessons():
     yes, no, happy = target(1), target(2, Kind.ONE_OF), target(HAPPY, Kind.EMOTION)
     train = {
-        "a": [
+        "meld": [
             Taught(("yes", "no", "i am so very happy today .", "yes", "why ?"), (None, no, None, yes, happy)),
             Taught(("i am happy",), (happy,)),
         ],
-        "b": [Taught(("you are sad today", "yes"), (None, yes)), Taught(("no", "oh no !"), (no, no))],
+        "crowd": [Taught(("you are sad today", "yes"), (None, yes)), Taught(("no", "oh no !"), (no, no))],
     }
     return lessons_of(train, RECIPE)
 
@@ -71,7 +71,9 @@ def ids_of(lessons):
 
 
 def losses_by_hand(model, parts, lessons):
-    """Loss of every labelled turn, mean of both heads; the turns are encoded one by one, each part is seen alone."""
+    """Loss of every labelled turn by both heads, each by its own convention and with a tenth of the gate's; the turns
+    are encoded one by one, each part is seen alone.
+    """
     found = []
     for part in parts:
         turns, starts, chosen = turns_of([part], lessons.bounds, lessons.labelled)
@@ -79,9 +81,11 @@ def losses_by_hand(model, parts, lessons):
         vectors = torch.cat([model.encode(torch.tensor([row]), torch.ones(1, len(row), dtype=int)) for row in ids])
         rows = lessons.labelled[turns[chosen]]
         truth = lessons.values[rows], lessons.wide[rows], lessons.kinds[rows]
-        heads = model.turn_head(vectors)[chosen], model.label_dialogues(vectors, torch.from_numpy(starts))[chosen]
-        one, other = (loss_of(logits, *truth, RECIPE.silent_weight, RECIPE.label_smoothing) for logits in heads)
-        found.append((one + other) / 2)
+        whose = lessons.conventions[rows]
+        for logits, odds in (model.see_turns(vectors), model.see_dialogues(vectors, torch.from_numpy(starts))):
+            own = torch.stack([logits[turn, number] for turn, number in zip(chosen, whose, strict=True)])
+            gate = -odds[chosen].log_softmax(1)[torch.arange(len(whose)), whose]
+            found.append(loss_of(own, *truth, RECIPE.silent_weight, RECIPE.label_smoothing) + 0.1 * gate)
     return torch.cat(found)
 
 
@@ -108,8 +112,28 @@ def test_both_heads_answer_as_the_model_does_whatever_is_encoded_together(lesson
     batches, order = batches_of(inputs, 0, encode_tokens)
     heads = JointModel(model)(batches, *map(torch.from_numpy, (order, starts, chosen)))
     vectors = torch.cat([model.encode(torch.tensor([row]), torch.ones(1, len(row), dtype=int)) for row in inputs])
-    assert torch.allclose(heads[0], model.label_turns(vectors)[chosen], atol=1e-4)
-    assert torch.allclose(heads[1], model.label_dialogues(vectors, torch.from_numpy(starts))[chosen], atol=1e-4)
+    expected = model.see_turns(vectors), model.see_dialogues(vectors, torch.from_numpy(starts))
+    for head, said in zip(heads, expected, strict=True):
+        for found, part in zip(head, said, strict=True):
+            assert len(found) == len(chosen) < len(part) and torch.allclose(found, part[chosen], atol=1e-4)
+
+
+@pytest.mark.parametrize("whose", [[0, 1, 1], [2, 2, 0]])
+def test_a_head_learns_from_a_turn_its_own_convention_and_whose_it_is(whose):
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(3, 3, len(LABELS), generator=generator).requires_grad_()
+    odds = torch.randn(3, 3, generator=generator).requires_grad_()
+    values = torch.eye(len(LABELS))[[HAPPY, SAD, PLAIN]]
+    truth = values, torch.from_numpy(whole_set(values.numpy())), torch.tensor([Kind.SHARES, Kind.ONE_OF, Kind.EMOTION])
+    found = head_loss(logits, odds, torch.tensor(whose), truth, (0.4, 0.1))
+    for row, number in enumerate(whose):
+        own = loss_of(logits[[row], number], *(part[[row]] for part in truth), 0.4, 0.1)
+        gate = math.log(float((odds[row] - odds[row, number]).exp().sum().detach()))
+        assert float(found[row].detach()) == pytest.approx(float(own.detach()) + 0.1 * gate, rel=1e-5)
+    found.sum().backward()
+    learned = logits.grad.abs().sum(2) > 0
+    assert learned.tolist() == [[number == own for number in range(3)] for own in whose]
+    assert [int(row.argmin()) for row in odds.grad] == whose, "their odds rise, the others' fall"
 
 
 @pytest.mark.parametrize("micro_tokens", [1, 20, 9999])
@@ -201,23 +225,55 @@ def test_both_heads_learn_at_once_and_that_for_dialogues_what_only_the_turn_befo
     plain = [Taught(("oh no", "what ?"), (target(PLAIN), target(PLAIN)))] * 3
     recipe = replace(RECIPE, updates=40, batch=24, evaluations=2, label_smoothing=0.0, averaging=0.5)
     recipe = replace(recipe, learning_rate=0.001, head_learning_rate=0.01, context_rate=0.01)
-    held = {"a": told[:2], "b": plain[:1]}
-    model, tokenizer, accelerator = still(), small_tokenizer(), Accelerator(cpu=True)
+    held = {"meld": told[:2], "crowd": plain[:1]}
+    answers = {
+        name: {"sees": sees, "conventions": {"meld": 1.0, "crowd": 1.0}, "temperature": 1.0}
+        for name, sees in (("seen", "history"), ("alone", "turn"))
+    }
+    model, tokenizer, accelerator = still(answers=answers), small_tokenizer(), Accelerator(cpu=True)
     arguments = SimpleNamespace(out=tmp_path, checkpoint_every=100)
-    lessons = lessons_of({"a": told, "b": plain}, recipe)
+    lessons = lessons_of({"meld": told, "crowd": plain}, recipe)
     progress = fit(JointModel(model), lessons, held, tokenizer, recipe, accelerator, arguments)
     vectors = vectors_of(held, model, tokenizer, recipe, accelerator)
-    alone, seen = (hits(vectors, logits) for logits in answers_of(model, vectors, accelerator))
-    assert seen == {"a": 1.0, "b": 1.0} and alone == {"a": 0.5, "b": 1.0}, "alone nobody can tell"
+    right = {name: hits(vectors, logits) for name, logits in answers_of(model, vectors, accelerator).items()}
+    assert right["seen"] == {"meld": 1.0, "crowd": 1.0}
+    assert right["alone"] == {"meld": 0.5, "crowd": 1.0}, "alone nobody can tell"
     log = read_log(tmp_path)
     losses = [entry["loss"] for entry in log if "loss" in entry]
     assert progress.update == len(losses) == 40 and losses[-1] < math.log(2) / 2
     looks = [entry for entry in log if "loss" not in entry]
     assert [sorted(entry) for entry in looks] == 2 * [
-        ["right_alone_a", "right_alone_b", "update"],
-        ["right_in_dialogue_a", "right_in_dialogue_b", "update"],
+        ["right_seen_crowd", "right_seen_meld", "update"],
+        ["right_alone_crowd", "right_alone_meld", "update"],
     ]
-    assert [entry["update"] for entry in looks] == [20, 20, 40, 40] and looks[-1]["right_in_dialogue_a"] == 1.0
+    assert [entry["update"] for entry in looks] == [20, 20, 40, 40] and looks[-2]["right_seen_meld"] == 1.0
+
+
+def test_two_conventions_of_the_same_words_are_learned_side_by_side(tmp_path):
+    """To the one the words are sad, to the other neutral; of words that only one has, the gate tells whose they are."""
+    words = ["i am so sad", "oh no", "what ?"]
+    taught = {
+        name: [Taught((text,), (target(label),)) for text in [*words, own]] * 5
+        for name, label, own in (("meld", SAD, "my dog"), ("crowd", PLAIN, "the train"))
+    }
+    answers = {
+        name: {"sees": "turn", "conventions": factors, "temperature": 1.0}
+        for name, factors in {"m": {"meld": 1.0}, "c": {"crowd": 1.0}, "both": {"crowd": 1.0, "meld": 1.0}}.items()
+    }
+    model, tokenizer, accelerator = still(answers=answers), small_tokenizer(), Accelerator(cpu=True)
+    recipe = replace(RECIPE, updates=60, batch=24, evaluations=1, label_smoothing=0.0, averaging=0.5)
+    recipe = replace(recipe, learning_rate=0.001, head_learning_rate=0.02, context_rate=0.01)
+    arguments = SimpleNamespace(out=tmp_path, checkpoint_every=100)
+    held = {name: dialogues[:4] for name, dialogues in taught.items()}
+    fit(JointModel(model), lessons_of(taught, recipe), held, tokenizer, recipe, accelerator, arguments)
+    vectors = vectors_of(held, model, tokenizer, recipe, accelerator)
+    found = answers_of(model, vectors, accelerator)
+    assert set(found["m"].argmax(1)) == {SAD} and set(found["c"].argmax(1)) == {PLAIN}
+    own = [turn for text in ("my dog", "the train") for turn in [torch.tensor([tokenizer(text)["input_ids"]])]]
+    with torch.inference_mode():
+        coded = torch.cat([model.encode(ids, torch.ones_like(ids)) for ids in own])
+        said = model.label(coded, torch.arange(2), "both").argmax(1).tolist()
+    assert said == [SAD, PLAIN]
 
 
 def test_a_checkpoint_is_only_of_the_same_lessons(lessons):
@@ -228,7 +284,7 @@ def test_a_checkpoint_is_only_of_the_same_lessons(lessons):
         fingerprint(RECIPE, [*ids[:-1], [2, 3]], lessons),
         *(
             fingerprint(RECIPE, ids, replace(lessons, **{name: getattr(lessons, name) + 1}))
-            for name in ("bounds", "labelled", "values", "kinds")
+            for name in ("bounds", "labelled", "values", "kinds", "conventions")
         ),
     ]
     assert fingerprint(RECIPE, ids, lessons) == known and all(other != known for other in others)

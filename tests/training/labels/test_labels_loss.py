@@ -45,6 +45,19 @@ def test_a_label_of_others_is_one_of_ours_and_kept_from_intents_where_the_set_is
 
 
 @pytest.mark.parametrize(
+    ("names", "shares"),
+    [
+        (["anger"], {"angry": 1, "annoyed": 0.5, "furious": 1, "jealous": 1}),
+        (["anger", "disgust"], {"angry": 1, "annoyed": 1, "furious": 1, "jealous": 1, "disgusted": 1, "ashamed": 0.5}),
+    ],
+)
+def test_a_target_has_the_share_that_the_makers_label_has_of_each_of_ours(names, shares):
+    values = target_of("xed", names).values
+    assert values.dtype == np.float32 and values.shape == (len(LABELS),)
+    assert {LABELS[label]: values[label] for label in np.flatnonzero(values)} == shares
+
+
+@pytest.mark.parametrize(
     ("labels", "shares"),
     [([SAD], {SAD: 1}), ([SAD, ANGRY], {SAD: 0.65, ANGRY: 0.35}), ([ANGRY, SAD, ASKING], {ANGRY: 0.5, SAD: 0.28})],
 )
@@ -83,6 +96,35 @@ def test_of_a_set_any_label_will_do(logits):
     pushed = -logits.grad[0]
     assert set(torch.nonzero(pushed > 0).ravel().tolist()) == {ANGRY, SAD}
     assert float(pushed[ANGRY] / pushed[SAD]) == pytest.approx(float(probabilities[0, ANGRY] / probabilities[0, SAD]))
+
+
+def test_of_a_set_each_label_counts_by_its_part(logits):
+    values = torch.zeros(3, len(LABELS))
+    values[0, ANGRY], values[0, SAD] = 0.5, 1
+    values[1, ASKING] = 0.25
+    values[2] = 1 / 3
+    probabilities = logits.detach().softmax(1)
+    sums = [probabilities[0, ANGRY] / 2 + probabilities[0, SAD], probabilities[1, ASKING] / 4, torch.tensor(1 / 3)]
+    expected = [-math.log(float(each)) for each in sums]
+    found = losses(logits, values, Kind.ONE_OF)
+    assert found.tolist() == pytest.approx(expected)
+    found[0].backward()
+    pushed = -logits.grad[0]
+    assert float(pushed[ANGRY]) == pytest.approx(float(probabilities[0, ANGRY] * (0.5 / sums[0] - 1)))
+
+
+def test_of_an_emotion_each_label_counts_by_its_part_and_intents_that_it_leaves_open_whole(logits):
+    values = torch.zeros(3, len(LABELS))
+    values[0, ANGRY], values[0, SAD] = 0.5, 1
+    values[1, PLAIN] = 0.25
+    values[2, PLAIN], values[2, SAD] = 1, 0.5
+    others = [label for label in range(len(LABELS)) if label not in INTENT_IDS]
+    parts = values[:, others].double()
+    among, whole = logits.detach()[:, others].softmax(1), logits.detach().softmax(1)
+    narrow = (among * parts).sum(1)
+    wide = (whole[:, others] * parts).sum(1) + whole[:, list(INTENT_IDS)].sum(1) * torch.tensor([0, 1, 1])
+    expected = -narrow.log() - 0.4 * wide.log()
+    assert losses(logits, values, Kind.EMOTION, silent_weight=0.4).tolist() == pytest.approx(expected.tolist())
 
 
 def test_where_intents_are_not_asked_for_only_the_weight_of_silence_moves_them(logits):

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.labels import LABELS
+from training.labels.conventions import conventions_of
 from training.labels.plan import lessons_of, parts_of, shares_of, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Kind, Target
 
-RECIPE = LabelsRecipe(sources={"a": 1.0, "b": 1.0})
+RECIPE = LabelsRecipe(sources={"meld": 1.0, "crowd": 1.0})
 
 
 def target(label, kind=Kind.SHARES):
@@ -40,28 +41,54 @@ def sized(**sizes):
 
 def test_turns_that_teach_are_taken_with_their_targets_and_repetitions_are_not():
     train = {
-        "one": [
+        "meld": [
             Taught(("Hm.", "Yes.", "Why?"), (None, None, target(3, Kind.ONE_OF))),
             Taught(("why", "WHY!", "...", "no", ""), (target(4), target(5), target(6), target(9), target(7))),
             Taught(("Why?",), (target(5),)),
         ],
-        "none": [],
-        "two": [Taught(("Why?",), (target(8, Kind.EMOTION),))],
+        "xed": [],
+        "crowd": [Taught(("Why?",), (target(8, Kind.EMOTION),))],
     }
     lessons = lessons_of(train, replace(RECIPE, repeats=2, history=1))
     parts = [lessons.texts[start:stop] for start, stop in zip(lessons.bounds[:-1], lessons.bounds[1:], strict=True)]
     assert parts == [["Yes.", "Why?"], ["why"], ["...", "no"], ["Why?"]], "a third one of a source is read at most"
-    assert lessons.sources == {"one": (0, 3), "none": (3, 3), "two": (3, 4)}
+    assert lessons.sources == {"meld": (0, 3), "xed": (3, 3), "crowd": (3, 4)}
     assert lessons.labelled.tolist() == [-1, 0, 1, -1, 2, 3], "what has no letter teaches nothing"
     assert lessons.values.argmax(1).tolist() == [3, 4, 9, 8]
     assert lessons.kinds.tolist() == [Kind.ONE_OF, Kind.SHARES, Kind.SHARES, Kind.EMOTION]
     assert lessons.taught.tolist() == [1, 1, 1, 1] and lessons.wide.shape == (4, 41)
-    assert {name: lessons.labelled_turns(name) for name in lessons.sources} == {"one": 3, "none": 0, "two": 1}
+    assert {name: lessons.labelled_turns(name) for name in lessons.sources} == {"meld": 3, "xed": 0, "crowd": 1}
+
+
+def test_every_target_has_the_convention_of_its_source_by_the_number_that_the_model_has_for_it():
+    taught = {
+        "swda": [Taught(("one", "..."), (target(0), target(0))), Taught(("two",), (target(1),))],
+        "films": [],
+        "weak": [Taught(("three", "one"), (target(2), None))],
+        "esconv": [Taught(("four",), (target(3),))],
+        "meld": [Taught(("five", "six"), (target(4), target(5)))],
+        "frequent": [Taught(("seven",), (target(6),))],
+    }
+    lessons = lessons_of(taught, RECIPE)
+    known = conventions_of(taught)
+    assert known == ["reader", "situations", "meld", "acts"]
+    assert lessons.values.argmax(1).tolist() == list(range(7))
+    assert [known[number] for number in lessons.conventions] == [
+        "acts",
+        "acts",
+        "situations",
+        "acts",
+        "meld",
+        "meld",
+        "situations",
+    ]
+    recipe = LabelsRecipe(sources=dict.fromkeys(reversed(taught), 1.0))
+    assert conventions_of(recipe.sources) == known, "whatever order a recipe names them in"
 
 
 def test_nothing_to_learn_from_is_refused():
-    with pytest.raises(ValueError, match="the sources one, two leave nothing to learn from: every labelled turn is"):
-        lessons_of({"one": [], "two": [Taught(("...",), (target(1),))]}, RECIPE)
+    with pytest.raises(ValueError, match="the sources meld, crowd leave nothing to learn from: every labelled turn is"):
+        lessons_of({"meld": [], "crowd": [Taught(("...",), (target(1),))]}, RECIPE)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +143,7 @@ def test_a_source_has_a_share_by_wish_and_size_but_no_more_than_the_most():
 
 
 def test_every_part_comes_once_before_one_comes_twice():
-    lessons = lessons_of(sized(a=(30, 1), b=(700, 1)), RECIPE)
+    lessons = lessons_of(sized(meld=(30, 1), crowd=(700, 1)), RECIPE)
     recipe = replace(RECIPE, temper=0.5, updates=70, batch=10)
     plan = updates_of(lessons, recipe)
     counts = Counter(np.concatenate(plan).tolist())
@@ -129,8 +156,8 @@ def test_every_part_comes_once_before_one_comes_twice():
 
 
 def test_shares_are_of_labelled_turns_however_many_of_them_a_part_has():
-    lessons = lessons_of(sized(a=(400, 1), b=(50, 8), c=(80, 5)), LabelsRecipe(sources=dict.fromkeys("abc", 1.0)))
-    recipe = LabelsRecipe(sources={"a": 1.0, "b": 1.0, "c": 2.0}, updates=400, batch=40)
+    lessons = lessons_of(sized(meld=(400, 1), crowd=(50, 8), xed=(80, 5)), RECIPE)
+    recipe = LabelsRecipe(sources={"meld": 1.0, "crowd": 1.0, "xed": 2.0}, updates=400, batch=40)
     plan = updates_of(lessons, recipe)
     sums = [int(lessons.taught[parts].sum()) for parts in plan]
     assert min(sums) >= 40 and max(sums) < 40 + 8, "not one part more than needed"
@@ -140,4 +167,4 @@ def test_shares_are_of_labelled_turns_however_many_of_them_a_part_has():
         for name, (start, stop) in lessons.sources.items()
     }
     shares = {name: count / sum(sums) for name, count in turns.items()}
-    assert shares == pytest.approx({"a": 0.25, "b": 0.25, "c": 0.5}, abs=0.03)
+    assert shares == pytest.approx({"meld": 0.25, "crowd": 0.25, "xed": 0.5}, abs=0.03)

@@ -200,7 +200,7 @@ def test_what_cannot_be_learned_from_is_named(folder, names, message):
         corpus_of(folder, *names)
 
 
-def test_the_labels_of_films_are_parted_by_their_dialogues_and_the_crowds_last_turn_is_its_own(folder, monkeypatch):
+def test_the_labels_of_films_are_parted_by_their_dialogues_and_last_turns_teach_too(folder, monkeypatch):
     from edos_dataset.releases.labelled_sets.record import LabelledDialogue
 
     def dialogue(name):
@@ -213,7 +213,7 @@ def test_the_labels_of_films_are_parted_by_their_dialogues_and_the_crowds_last_t
     for part in (corpus.train["films"], corpus.held["films"]):
         for each in part:
             assert each.targets[1] is None and each.targets[0].kind == Kind.SHARES
-            assert (each.targets[2] is not None) == ("films" in each.turns[0])
+            assert each.targets[2] is not None
     assert len(corpus.train["films"]) + len(corpus.held["films"]) == 60 and len(corpus.held["films"]) > 2
     assert corpus.counts["films"] == {"labelled": 7} and list(corpus.files) == ["readings/turns.parquet"]
     assert np.isclose(corpus.train["films"][0].targets[0].values[LABEL_IDS["sad"]], 0.65)
