@@ -95,7 +95,9 @@ def check_labels(page, model):
     assert turns.count() == 4
     for number, turn in enumerate(expected):
         summary = turns.nth(number).locator("summary").first.inner_text()
-        assert turn["text"] in summary and turn["label"] in summary and f"{100 * turn['confidence']:.1f} %" in summary
+        assert turn["text"] in summary and turn["label"] in summary
+        # The app is another process: with other threads a sum has other last digits.
+        assert float(re.search(r"([\d.]+) %", summary)[1]) == pytest.approx(100 * turn["confidence"], abs=0.11)
     assert page.locator("#answer .text b").all_inner_texts() == ["A", "B", "B"]  # the speakers; a pasted <b> is text
     assert page.locator("#answer .flow .mark").count() == 4
 

@@ -8,6 +8,8 @@ from edos_dataset.arrays import Bools, Floats
 from edos_dataset.metrics.calibration import softmax
 
 _TEMPERATURES = np.round(np.geomspace(0.4, 3.0, 60), 4)
+_CLEAR = 0.4
+"""Part of the largest share that a label needs to be right: one worker of four says almost anything."""
 
 
 class Calibration(NamedTuple):
@@ -28,13 +30,14 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
 
     Args:
         logits: float32 [n, 41].
-        targets: float32 [n, 41], the shares of the labels; those above 0 are right.
+        targets: float32 [n, 41], the shares of the labels; right are those with at least `_CLEAR` of the largest share.
 
     Raises:
         ValueError: there are no two turns, one for each half.
     """
     if len(logits) < 2:
         raise ValueError(f"calibration needs at least two labelled turns, got {len(logits)}")
+    targets = np.where(targets >= _CLEAR * targets.max(axis=1, keepdims=True), targets, 0)
     half = np.arange(len(logits)) % 2 == 0
     found = label_shift(logits[half], targets[half].mean(axis=0))
     before, after = (hit_rate(each[~half], targets[~half]) for each in (logits, logits + found))

@@ -23,7 +23,7 @@ from edos_dataset.segmentation.turns.packed import read_json
 
 _BLOCK = 2048  # turns at a time: what is in work stays in the processor's cache
 _KIND = "edos-context-classifier"  # as of ContextClassifierConfig, for which torch would have to be loaded
-_READ = ("encoder", "turn_tokens", "start_id", "separator_id", "padding_id")
+READ = ("encoder", "turn_tokens", "start_id", "separator_id", "padding_id")
 """What of a configuration decides a vector."""
 
 
@@ -128,7 +128,7 @@ class TurnEncoder:
         if self._identity:
             return self._identity
         config = read_json(self._labeler.folder / "config.json")
-        decides = [digests_of(self._labeler.folder), {name: config.get(name) for name in _READ}]
+        decides = [digests_of(self._labeler.folder), {name: config.get(name) for name in READ}]
         return f"{_KIND}@{hash_json(decides)[:16]}"
 
     def check(self) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file, save
 
+from edos_dataset.labeling.models.context_labeler import READ
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models.saved_model import our_model
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
@@ -72,10 +73,11 @@ def identify(name: str) -> str:
 
 def identify_encoder(name: str) -> str:
     """Return a name and digest of what decides the vectors of a shipped `ContextClassifier`: the same for all names
-    that share its folder.
+    that share its folder, whatever they answer and at what temperature.
     """
     weights = _shipped(name).weights
-    return f"{weights.name}@{_digest(weights, '')[:16]}"
+    config = _config(weights)
+    return f"{weights.name}@{_digest(weights, json.dumps([config.get(key) for key in READ]))[:16]}"
 
 
 def unpack(name: str, out: Path | None = None) -> Path:
@@ -199,5 +201,5 @@ def _config(folder: Path) -> dict[str, Any]:
 @cache
 def _digest(folder: Path, settings: str) -> str:
     digest = hashlib.sha256((folder / _FILE).read_bytes())
-    digest.update((settings or json.dumps(_config(folder), sort_keys=True)).encode())
+    digest.update(settings.encode())
     return digest.hexdigest()

@@ -171,6 +171,13 @@ def test_the_temperature_makes_confidence_the_share_that_is_acceptable(factor):
     assert error < calibration_error(softmax(factor * logits).max(axis=1), right)
 
 
+def test_a_label_that_hardly_anybody_gave_is_not_right():
+    logits, targets = drawn(1500)
+    crumbs = targets + 0.2 * targets.max(axis=1, keepdims=True) * (targets == 0)
+    assert hit_rate(logits, crumbs) == 1
+    assert calibrate(logits, crumbs) == calibrate(logits, targets)
+
+
 def test_a_confidence_that_is_right_has_no_error():
     confidence = np.repeat([0.2, 0.8], 500)
     right = np.concatenate([np.arange(500) % 5 == 0, np.arange(500) % 5 != 0])
