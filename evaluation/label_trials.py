@@ -27,6 +27,7 @@ from edos_dataset.publishing.cards.markdown import percent, table
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.recipes import RecipeError
 from edos_dataset.runs.shards import write_text
+from evaluation.label_teachers import contrasted, distilled, self_trained
 from training.examples import report as say
 from training.labels.conventions import CONVENTIONS
 from training.labels.recipe import LabelsRecipe, read_recipe
@@ -38,13 +39,21 @@ PLAIN = "plain"
 CHECKPOINT_EVERY = 200
 
 
+CONTRASTED = (300, 64)
+"""Updates, and pairs of turns in each, of the encoder that first learns which turns follow each other."""
+
+
 class Trial(NamedTuple):
-    """What is changed: settings, a source left out, what a target teaches, whether all sources share a convention."""
+    """What is changed: settings, a source left out, what a target teaches, what the corpus teaches (of corpus, data
+    folder and recipe), whether all sources share a convention, whether the encoder learned from pairs of turns before.
+    """
 
     settings: dict[str, Any] = {}
     without: str = ""
     target: Callable[[Target], Target] = lambda target: target
+    corpus: Callable[[Corpus, Path, LabelsRecipe], Corpus] = lambda corpus, *_: corpus
     one_convention: bool = False
+    contrasted: bool = False
 
 
 def plain_set(target: Target) -> Target:
@@ -58,14 +67,20 @@ TRIALS = {
     "embeddings_trained": Trial({"frozen_embeddings": False}),
     "one_convention": Trial(one_convention=True),
     "no_readings": Trial(without=FILMS),
+    "self_trained": Trial(corpus=lambda corpus, folder, recipe: self_trained(corpus, folder, recipe.short)),
+    "distilled": Trial(corpus=lambda corpus, *_: distilled(corpus)),
+    "contrasted": Trial(contrasted=True),
     "plain_sets": Trial(target=plain_set),
 }
 """Name → what is changed: the lower three layers only; token embeddings trained, too; no heads for each convention;
-nothing that was labelled by reading; no shares of meaning (`label_sets.shares_of_meaning`)."""
+nothing that was labelled by reading; in place of it turns of subtitles that the shipped labeler labels; shares that are
+half the shipped labelers'; an encoder that first learned from pairs of turns; no shares of meaning
+(`label_sets.shares_of_meaning`)."""
 
 
-def changed(trial: Trial, recipe: LabelsRecipe, corpus: Corpus) -> tuple[LabelsRecipe, Corpus]:
+def changed(trial: Trial, recipe: LabelsRecipe, corpus: Corpus, folder: Path) -> tuple[LabelsRecipe, Corpus]:
     """Return recipe and corpus of a trial; what is held out stays."""
+    corpus = trial.corpus(corpus, folder, recipe)
     sources = {name: factor for name, factor in recipe.sources.items() if name != trial.without}
 
     def taught(each: Taught) -> Taught:
@@ -75,14 +90,17 @@ def changed(trial: Trial, recipe: LabelsRecipe, corpus: Corpus) -> tuple[LabelsR
     return replace(recipe, sources=sources, **trial.settings), replace(corpus, train=train)
 
 
-def run(name: str, recipe: LabelsRecipe, corpus: Corpus, work: Path) -> dict[str, Any]:
+def run(name: str, recipe: LabelsRecipe, corpus: Corpus, data_dir: Path, work: Path) -> dict[str, Any]:
     """Train a trial; return its figures and seconds. Its folder in `work` goes when it is done."""
     folder = work / name
+    if TRIALS[name].contrasted:
+        base_model = contrasted(data_dir, recipe.base_model, *CONTRASTED, work.absolute() / "pairs")
+        recipe = replace(recipe, base_model=base_model)
     arguments = argparse.Namespace(out=folder, checkpoint_every=CHECKPOINT_EVERY)
     accelerator = Accelerator(mixed_precision=precision_of(recipe), log_with="tensorboard", project_dir=str(folder))
     conventions = {"all": NAMES} if TRIALS[name].one_convention else dict(CONVENTIONS)
     with mock.patch.dict(CONVENTIONS, conventions, clear=True):
-        learned = learn(*changed(TRIALS[name], recipe, corpus), accelerator, arguments)
+        learned = learn(*changed(TRIALS[name], recipe, corpus, data_dir), accelerator, arguments)
     accelerator.end_training()
     shutil.rmtree(folder)
     return {**figures_of(learned.held, learned.answers), "seconds": learned.seconds}
@@ -110,15 +128,17 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="default: $EDOS_DATA_DIR"
     )
+    parser.add_argument("--cache", type=Path, help="folder that keeps embeddings (default: one in --work)")
     parser.add_argument("--trials", nargs="+", choices=TRIALS, default=list(TRIALS), help="default: all")
     parser.add_argument("--updates", type=int, default=600)
-    parser.add_argument("--work", type=Path, required=True, help="folder of checkpoints and embeddings")
+    parser.add_argument("--work", type=Path, required=True, help="folder of checkpoints")
     parser.add_argument("--out", type=Path, required=True, help="JSON file of the figures")
     arguments = parser.parse_args(given)
     if arguments.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
     if arguments.updates < 1:
         parser.error(f"--updates must be at least 1, got {arguments.updates}")
+    arguments.data_dir = Path(arguments.data_dir)
     return arguments
 
 
@@ -131,9 +151,10 @@ def main(given: Sequence[str] | None = None) -> None:
         there = json_of(arguments.out.read_bytes()) if arguments.out.is_file() else content
         if there["recipe"] != content["recipe"]:
             raise ValueError(f"{arguments.out} has trials of another recipe: choose another --out")
-        corpus = load_corpus(recipe.sources, arguments.data_dir, arguments.work / "embeddings", recipe.short)
+        cache = arguments.cache or arguments.work / "embeddings"
+        corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
         for name in (each for each in arguments.trials if each not in there["trials"]):
-            there["trials"][name] = run(name, recipe, corpus, arguments.work)
+            there["trials"][name] = run(name, recipe, corpus, arguments.data_dir, arguments.work)
             write_text(arguments.out, json.dumps(there, indent=1) + "\n")
         write_text(arguments.out.with_suffix(".md"), render(there))
     except (RecipeError, ValueError, OSError) as error:
