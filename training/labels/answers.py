@@ -34,7 +34,7 @@ class Vectors:
         bounds: int64 [dialogues + 1], the turns of dialogue i are `bounds[i]:bounds[i + 1]`.
         sources: source → its first dialogue and the one behind its last.
         labelled: int64 [turns], row of the turn's target, -1 without.
-        targets: float32 [targets, 41]; kinds: int64 [targets].
+        targets: float32 [targets, 41].
     """
 
     rows: Ints
@@ -43,7 +43,6 @@ class Vectors:
     sources: dict[str, tuple[int, int]]
     labelled: Ints
     targets: torch.Tensor
-    kinds: torch.Tensor
 
     def take(self, dialogues: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return of some dialogues the vectors [turns, width], the row of each turn's first one, which turns are
@@ -99,7 +98,6 @@ def vectors_of(
         sources,
         np.array(labelled),
         torch.from_numpy(values),
-        torch.tensor([int(target.kind) for target in targets]),
     )
 
 

@@ -66,7 +66,6 @@ def test_each_distinct_turn_is_encoded_once_and_finds_its_own_target(corpus):
                     assert chosen.tolist() == taught
                     values = [each.targets[row].values.argmax() for row in taught]
                     assert found.targets[rows].argmax(1).tolist() == values
-                    assert found.kinds[rows].tolist() == [each.targets[row].kind for row in taught]
                     texts.setdefault(name, []).append(each)
                     break
             else:
