@@ -110,7 +110,7 @@ def race_dialogues(
         answers: dict[str, list[str]] = {}
 
         def ours() -> None:
-            label(source, out, stage, workers=workers)
+            label(source, out, stage, force=True, workers=workers)
             answers["ours"] = [
                 turn["label"]
                 for line in out.read_text(encoding="utf-8").splitlines()

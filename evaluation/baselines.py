@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from edos_dataset.arrays import Floats
 from edos_dataset.augmentation.fasttext_learner import GRID, SEED, fit_fasttext, tokens_of
 from edos_dataset.labeling.models.encoder import limit_threads
-from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
 from edos_dataset.runs.shards import write_text
@@ -203,6 +203,11 @@ def main() -> None:
         "fasttext": ", ".join(fasttexts)
     }
     with limit_threads(1):
+        try:
+            for name in arguments.labelers:
+                check_labeler(load_labeler(name))
+        except (OSError, ValueError, ModuleNotFoundError) as error:
+            sys.exit(f"error: {error}")
         for task in arguments.tasks:
             try:
                 data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)

@@ -124,7 +124,8 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     if not arguments.sets and not arguments.labelled:
         parser.error("--sets names none and there is no --labelled: nothing is to be measured")
     names = [*arguments.sets, *(path.stem for path in arguments.labelled)]
-    if twice := [name for name in names if names.count(name) > 1]:
+    files = [file_name(name) for name in names]
+    if twice := [name for name in names if files.count(file_name(name)) > 1]:
         parser.error(f"two sets are called {twice[0]!r}: rename the file")
     return arguments
 

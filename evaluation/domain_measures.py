@@ -35,7 +35,7 @@ def describe(held: HeldOut) -> dict[str, Any]:
         "told": held.told,
         "examples": len(held.right),
         "with_several_right": int((held.right.sum(axis=1) > 1).sum()),
-        "clusters": len(np.unique(held.clusters)),
+        "dialogues": 1 if len(held.dialogues) == 1 else len(np.unique(held.clusters)),
         "unreadable": dict(held.unreadable),
         "intents_count": held.intents,
         "labels_of_several_classes": _counted(held.sets),
@@ -64,8 +64,8 @@ def measure(held: HeldOut, probabilities: Floats) -> dict[str, Any]:
         probabilities: [n, 41], of its judged turns.
 
     Returns:
-        `accuracy`: the class that is the answer is right; `accuracy_but_neutral`: of those that are not neutral;
-        `label_accuracy`: the most probable label stands for a right class, whichever else it stands for;
+        `accuracy`: the class that is the answer is right; `accuracy_but_neutral`: of those whose class is never
+        neutral; `label_accuracy`: the most probable label stands for a right class, whichever else it stands for;
         `top_3_accuracy`: one of the three does; `weighted_f1`, `macro_f1`: of the classes, over the examples with one
         right class; `ece`, `reliability`, `risk_coverage`, `sure`: of the confidence, the probability of the most
         probable label, as to `label_accuracy`; `intents_first`: the share of turns for which an intent came first,

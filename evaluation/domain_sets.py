@@ -213,9 +213,10 @@ def _marked(record: Record) -> Record:
 
 
 def _with_ids(turn: Any, where: str) -> Any:  # noqa: ANN401 - whatever a line holds
-    if not isinstance(turn, dict) or "label" not in turn:
+    if not isinstance(turn, dict):
         return turn
-    return {key: inner for key, inner in turn.items() if key != "label"} | {JUDGED: _ids(turn["label"], where)}
+    others = {key: inner for key, inner in turn.items() if key not in ("label", JUDGED)}
+    return others | ({JUDGED: _ids(turn["label"], where)} if "label" in turn else {})
 
 
 def _ids(label: object, where: str) -> list[int]:

@@ -37,7 +37,7 @@ _LINEAR = (
 )
 _STATIC = (
     "**It counts words and pairs of {pairs}** and knows no order beyond them. A turn without a word of its table "
-    "gets the same answer as any other such turn."
+    "gets {unknown}."
 )
 
 
@@ -101,7 +101,9 @@ def _static_facts(record: dict[str, Any]) -> dict[str, Any]:
     )
     if teacher["identity"] != shipped:
         copied += f" That is an earlier state of `weak`, not the {shipped} that ships."
-    pairs = "words at most one apart" if "skips" in record["recipe"].get("kinds", ()) else "neighbours"
+    kinds = record["recipe"].get("kinds", ())
+    pairs = "words at most one apart" if "skips" in kinds else "neighbours"
+    unknown = "an answer by its length alone" if "length" in kinds else "the same answer as any other such turn"
     return record | {
         "library": "edos-dataset",
         "architecture": "softmax over a sum of rows of a table, one for each n-gram of the turn",
@@ -109,7 +111,7 @@ def _static_facts(record: dict[str, Any]) -> dict[str, Any]:
         "seed": record["recipe"]["seed"],
         "split": record["examples"],
         "recipe": record["recipe"] | {"chosen": record["chosen"]},
-        "limitations": [_STATIC.format(pairs=pairs), copied],
+        "limitations": [_STATIC.format(pairs=pairs, unknown=unknown), copied],
         "metrics": record["metrics"]["test"],
     }
 
@@ -134,7 +136,9 @@ def _elsewhere(model: ShippedModel, domain: dict[str, Any]) -> str:
         figures = part["results"][model.name]
         right, bounds = percent(figures["label_accuracy"]), interval(figures["intervals"]["label_accuracy"])
         largest = f"`{part['largest_class']}` always: {percent(part['largest_class_accuracy'])}"
-        told.append(f"{name} ({part['told']}) {right} {bounds}, {largest}")
+        first = figures["intents_first"]
+        apart = "" if first is None else f", our 8 intents left out, which it names first for {percent(first)}"
+        told.append(f"{name} ({part['told']}{apart}) {right} {bounds}, {largest}")
     return f"**On turns that others labelled, of any mood,** its label is right on: {'; '.join(told)}."
 
 

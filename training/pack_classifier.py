@@ -51,6 +51,20 @@ class Test:
     rows: Ints
     labels: Ints
 
+    @property
+    def groups(self) -> Ints:
+        """The dialogue of each judged turn, int64 [n]."""
+        found: Ints = np.repeat(np.arange(len(self.dialogues)), [len(turns) for turns in self.dialogues])[self.rows]
+        return found
+
+
+_TESTED = {
+    "weak": ("empathetic_dialogues", "situations and utterances of EmpatheticDialogues, one by one"),
+    "dialogue": ("edos_amt", "last turns of film dialogues on whose label people agreed"),
+    "general": ("readings", "turns of films, labelled by a language model that read them; its first label is right"),
+}
+"""Task → the data set of its test part, and what that is."""
+
 
 def main() -> None:
     """Pack, unpack, compare, measure."""
@@ -62,7 +76,7 @@ def main() -> None:
     answers = {task: ask(_shipped(arguments.out, task), test) for task, test in tests.items()}
     before = ask(f"{arguments.model}#{first}" if several else str(arguments.model), tests[first])
     record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
-    record["packing"] = packing_of(before, answers[first], tests[first].labels, arguments.out)
+    record["packing"] = {"task": first} | packing_of(before, answers[first], tests[first].labels, arguments.out)
     write_text(arguments.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     if several:
         measured = {task: measure(task, answers[task], test, arguments) for task, test in tests.items()}
@@ -129,15 +143,19 @@ def measure(task: str, probabilities: Floats, test: Test, arguments: argparse.Na
     config = json.loads((arguments.out / "config.json").read_text(encoding="utf-8"))
     temperature = float(config["answers"][task]["temperature"])
     logits = (np.log(np.maximum(probabilities, 1e-12)) * temperature).astype(np.float32)
+    calibration = json.loads((arguments.out / "metrics.json").read_text(encoding="utf-8")).get("calibration", {})
+    dataset, what = _TESTED[task]
+    told = {"test": {"dataset": dataset, "told": what}, "calibrated_on": calibration.get(task, {}).get("on")}
     if arguments.predictions:
         folder = arguments.predictions / task
         folder.mkdir(parents=True, exist_ok=True)
         record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
         record |= {"task": task, "name": f"{task}-minilm", "temperature": temperature}
         write_text(folder / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        write_text(folder / "metrics.json", json.dumps(told, indent=2) + "\n")
         with replacing(folder / "predictions.npz") as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, logits=logits, labels=test.labels)
-    return evaluate_predictions(logits, test.labels, temperature)
+            np.savez_compressed(file, logits=logits, labels=test.labels, groups=test.groups)
+    return told | evaluate_predictions(logits, test.labels, temperature, test.groups)
 
 
 def _shipped(folder: Path, task: str) -> str:

@@ -5,10 +5,10 @@ larger labeler.
         edos_dataset/labeling/models/weights/fast
 
 It learns from the turns of all sources that the recipe names, labelled or not, each seen alone. The targets are the
-teacher's probabilities, mixed with people's labels where these are of our 41. A turn with the same words as a held-out
-text of any set is left out. The validation part of the weak labeler's set chooses the penalty, the damping and the
-temperature; its test part is looked at once, with the rounded table that ships. `--cache` keeps the teacher's answers,
-the costly part, in blocks: minutes to an hour, where the rest takes some minutes on two cores.
+teacher's probabilities, mixed with people's labels where these are of our 41. A near-copy of a held-out text of any set
+is left out, but of the hand-labelled frequent turns. The validation part of the weak labeler's set chooses the penalty,
+the damping and the temperature; its test part is looked at once, with the rounded table that ships. `--cache` keeps the
+teacher's answers, the costly part, in blocks: minutes to an hour, where the rest takes some minutes on two cores.
 """
 
 import argparse
@@ -78,6 +78,13 @@ def read_recipe(path: Path) -> FastRecipe:
         raise RecipeError(f"{path}: labels names {strange[0]!r}, which is none of the sources")
     if not all(0 <= part <= 1 for part in recipe.labels.values()):
         raise RecipeError(f"{path}: labels must be from 0 to 1, the part of people's labels in the targets")
+    if not recipe.power or not recipe.l2 or min((*recipe.power, *recipe.l2)) < 0:
+        raise RecipeError(f"{path}: power and l2 must each have one value or several, none below 0")
+    for key, least in (("unlabelled", 0), ("seed", 0), ("least", 1), ("ngrams", 1), ("iterations", 1), ("short", 0)):
+        if getattr(recipe, key) < least:
+            raise RecipeError(f"{path}: {key} must be at least {least}, got {getattr(recipe, key)}")
+    if recipe.teacher_temperature <= 0:
+        raise RecipeError(f"{path}: teacher_temperature must be above 0, got {recipe.teacher_temperature}")
     if not recipe.kinds or recipe.kinds != tuple(kind for kind in KINDS if kind in recipe.kinds):
         raise RecipeError(f"{path}: kinds must be some of {', '.join(KINDS)}, in this order")
     return recipe
@@ -158,7 +165,8 @@ def describe(
         ],
         "recipe": asdict(recipe),
         "command": (
-            f"python training/train_fast_labeler.py --data-dir $EDOS_DATA_DIR --recipe {arguments.recipe.as_posix()}"
+            f"python training/train_fast_labeler.py --data-dir $EDOS_DATA_DIR --recipe {arguments.recipe.as_posix()} "
+            f"{f'--teacher {arguments.teacher} ' if arguments.teacher else ''}--out {arguments.out.as_posix()}"
         ),
         "date": datetime.now(timezone.utc).date().isoformat(),
         "versions": {

@@ -2,6 +2,7 @@
 answers for all.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,8 @@ from edos_dataset.labels import LABELS
 from training.caches import kept, key_of
 from training.examples import report
 from training.heads.fast_sources import UNLABELLED, read_unlabelled
-from training.labels.sources import COMMON, NAMES, Corpus, load_corpus
+from training.labels.copies import near_copies
+from training.labels.sources import ACTED, COMMON, NAMES, Corpus, load_corpus
 from training.labels.targets import Kind, Target
 
 _BLOCK = 10_000  # texts that the teacher answers before they are kept
@@ -68,12 +70,21 @@ def read_sources(
     for name in sources:
         if name in UNLABELLED:
             texts, files = read_unlabelled(name, folder)
-            turns[name] = [(text, None) for text in texts]
+            turns[name] = [(text, None) for text in _unseen(texts, corpus, short)]
             corpus.files.update({path.relative_to(folder).as_posix(): path for path in files})
         else:
             turns[name] = [pair for each in corpus.train[name] for pair in zip(each.turns, each.targets, strict=True)]
         report(f"{name}: {len(turns[name])} turns")
     return corpus, turns
+
+
+def _unseen(texts: Sequence[str], corpus: Corpus, short: int) -> list[str]:
+    """Return texts without near-copies of held-out ones: their films may be those of held-out turns, cut elsewhere."""
+    held = [text for texts in corpus.apart.values() for text in texts]
+    cut = [text for name in ACTED for text in corpus.apart.get(name, ())]
+    distinct = list(dict.fromkeys(texts))
+    copies = set(itertools.compress(distinct, near_copies(distinct, held, short, cut=cut)))
+    return [text for text in texts if text not in copies]
 
 
 def gather(

@@ -99,9 +99,9 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
     corpus = Corpus({}, {}, {}, {}, {}, {}, {})
     for task in dict.fromkeys([*(OWN[name][0] for name in sources if name in OWN), *_TASKS]):
         _read_task(task, sources, folder, cache, corpus)
-    for name in dict.fromkeys([*sources, *SOURCES]):
+    for name in dict.fromkeys([*sources, FILMS, *SOURCES]):
         if name == FILMS:
-            _read_films(folder, corpus)
+            _read_films(folder, name in sources, corpus)
         elif name == COMMON:
             examples = read_frequent(FREQUENT)
             corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
@@ -148,17 +148,26 @@ def _last(turns: Sequence[str], values: Floats) -> Taught:
     return Taught(tuple(turns), (*[None] * (len(turns) - 1), Target(values, Kind.SHARES)))
 
 
-def _read_films(folder: Path, corpus: Corpus) -> None:
-    """Take in the turns of films that we labelled by reading."""
-    read, counts = read_readings(folder)
-    corpus.counts[FILMS] = counts
-    corpus.files[f"readings/{READINGS.name}"] = READINGS
-    corpus.train[FILMS], corpus.held[FILMS] = [], []
+def _read_films(folder: Path, learned: bool, corpus: Corpus) -> None:
+    """Take in what is held out of the turns of films that we labelled by reading, and where they are learned from the
+    rest.
+    """
+    try:
+        read, counts = read_readings(folder)
+    except ValueError:
+        if learned:
+            raise
+        return
+    parts: dict[bool, list[Taught]] = {True: [], False: []}
     for each in read:
         ids = [[parse_label(name) for name in names] for names in each.labels]
         taught = Taught(each.turns, tuple(target_of_reader(labels) for labels in ids))
-        (corpus.held if held_out_reading(each.dialogue_id) else corpus.train)[FILMS].append(taught)
-    corpus.apart[FILMS] = [text for each in corpus.held[FILMS] for text in taught_texts(each)]
+        parts[held_out_reading(each.dialogue_id)].append(taught)
+    corpus.apart[FILMS] = [text for each in parts[True] for text in taught_texts(each)]
+    if learned:
+        corpus.counts[FILMS] = counts
+        corpus.files[f"readings/{READINGS.name}"] = READINGS
+        corpus.train[FILMS], corpus.held[FILMS] = parts[False], parts[True]
 
 
 def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> None:

@@ -65,7 +65,7 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
             `library` (by default transformers), `limitations` (sentences), `widget` (see `widget_examples`),
             `shipped_as` (name by which `load_labeler` loads it).
         metrics: content of `metrics.json`, as of `metrics.classification.evaluate_predictions`; empty if nothing was
-            measured.
+            measured. Used where there, beside: `test` (`dataset`, and what it is: `told`), `calibrated_on`.
         beside: Markdown for the end of the results, such as a comparison with other models.
 
     Raises:
@@ -129,7 +129,10 @@ def results_table(metrics: Row) -> str:
         else f"resampling {MISSING}"
     )
     how = f"intervals: 95 %, percentile bootstrap, {of}" if intervals else f"intervals are {MISSING}"
-    return f"On {metrics['examples']:,} held-out examples; {how}.\n\n" + table(["figure", "value", "interval"], rows)
+    told = f" ({plain(metrics['test']['told'], MOST_LICENCES)})" if "test" in metrics else ""
+    return f"On {metrics['examples']:,} held-out examples{told}; {how}.\n\n" + table(
+        ["figure", "value", "interval"], rows
+    )
 
 
 def label_table(metrics: Row) -> str:
@@ -155,8 +158,9 @@ def calibration(metrics: Row) -> str:
     before, after, temperature = (metrics.get(key) for key in ("ece_before_temperature", "ece", "temperature"))
     if before is None or after is None or temperature is None:
         return f"Calibration is {MISSING}."
+    fitted = plain(metrics["calibrated_on"]) if metrics.get("calibrated_on") else "other data than these"
     return (
-        f"Logits are divided by a temperature of {temperature:g}, fitted on other data than these. The expected "
+        f"Logits are divided by a temperature of {temperature:g}, fitted on {fitted}. The expected "
         "calibration error (15 bins; Guo et al., 2017) "
         f"is {percent(before)} before and {percent(after)} after it."
     )
@@ -174,7 +178,8 @@ def _flaws(record: Row, metrics: Row) -> str:
         lines.insert(0, f"- **Its worst labels:** {worst}.")
     if metrics.get("accuracy") is not None:
         wrong = percent(1 - metrics["accuracy"])
-        lines.insert(0, f"- **It is wrong on {wrong} of its test examples** when it may name one label only.")
+        told = f" ({plain(metrics['test']['told'], MOST_LICENCES)})" if "test" in metrics else ""
+        lines.insert(0, f"- **It is wrong on {wrong} of its test examples**{told} when it may name one label only.")
     return "\n".join(lines)
 
 
@@ -238,7 +243,7 @@ def _training(record: Row) -> str:
     text = "\n".join(
         f"- {name}: {MISSING if value is None else plain(value, MOST_LICENCES)}" for name, value in facts.items()
     )
-    if packing:
+    if packing and packing.get("task", record["task"]) == record["task"]:
         text += (
             f"\n- rounded to 8 bits after the figures were taken: {100 * packing['equal_labels']:.2f} % of the test "
             f"labels stay the same, accuracy {percent(packing['accuracy_before'])} before and "

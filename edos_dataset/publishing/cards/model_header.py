@@ -35,6 +35,7 @@ def model_metadata(record: Row, metrics: Row) -> str:
     """
     data = record.get("data", [])
     kind = str(data[0]["file"]).split("/")[0] if data else MISSING
+    kind = metrics["test"]["dataset"] if "test" in metrics else kind
     results = [
         EvalResult(
             "text-classification",

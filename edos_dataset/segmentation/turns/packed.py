@@ -16,6 +16,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from edos_dataset.runs.shards import replacing, write_text
+
 Arrays = dict[str, npt.NDArray[Any]]
 _RECORD = "record.json"
 _LARGEST_JSON = 1 << 27
@@ -37,8 +39,9 @@ def write_folder(folder: str | Path, file: str, packed: bytes, record: Mapping[s
     """Write the packed arrays and `record.json` into a folder, made if needed."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_bytes(packed)
-    (folder / _RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with replacing(folder / file) as temporary:
+        temporary.write_bytes(packed)
+    write_text(folder / _RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_folder(folder: str | Path, file: str) -> tuple[Arrays, dict[str, str], dict[str, Any]]:
