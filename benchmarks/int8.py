@@ -2,7 +2,8 @@
 `edos label`, in one run.
 
     pip install onnx onnxscript onnxruntime
-    python benchmarks/int8.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --models weak dialogue
+    python benchmarks/int8.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --models models/weak \
+        models/dialogue
 
 Each model becomes an ONNX graph, which onnxruntime runs as it is and quantised: dynamically with 8-bit weights by
 column and 8-bit activations by tensor (signed; signed with 7 bits, which cannot saturate the instructions of processors
@@ -158,7 +159,7 @@ def main() -> None:
     """Compare and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="the crowd labels' CSV file, or JSON lines")
-    parser.add_argument("--models", nargs="+", default=["weak", "dialogue"], help="fine-tuned models")
+    parser.add_argument("--models", nargs="+", required=True, help="folders of `train_classifier.py`")
     parser.add_argument("--limit", type=int, default=500, help="number of dialogues, from the first")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))

@@ -100,7 +100,7 @@ def _static_facts(record: dict[str, Any]) -> dict[str, Any]:
         f"of its test examples; on {percent(1 - teacher['agreement'])} of them the two disagree."
     )
     if teacher["identity"] != shipped:
-        copied += f" That is an earlier state of `weak`, not the {shipped} that ships."
+        copied += f" That is another state or form of `weak` than the {shipped} that ships."
     kinds = record["recipe"].get("kinds", ())
     pairs = "words at most one apart" if "skips" in kinds else "neighbours"
     unknown = "an answer by its length alone" if "length" in kinds else "the same answer as any other such turn"

@@ -69,6 +69,14 @@ _TESTED = {
 def main() -> None:
     """Pack, unpack, compare, measure."""
     arguments = parse_arguments()
+    try:
+        _pack(arguments)
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+def _pack(arguments: argparse.Namespace) -> None:
+    _shipped(arguments.out, "")
     tests = tests_of(arguments)
     pack(arguments.model, arguments.out)
     first, *_ = tests
@@ -105,7 +113,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="folder that keeps embeddings")
     parser.add_argument("--out", type=Path, required=True, help="folder below edos_dataset/labeling/models/weights")
     parser.add_argument("--predictions", type=Path, help="folder that gets a folder of predictions for each task")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.data_dir is None:
+        parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
+    return arguments
 
 
 def tests_of(arguments: argparse.Namespace) -> dict[str, Test]:
@@ -159,9 +170,15 @@ def measure(task: str, probabilities: Floats, test: Test, arguments: argparse.Na
 
 
 def _shipped(folder: Path, task: str) -> str:
-    """Return the name by which the answer for a task of shipped weights is loaded."""
-    names = [model.name for model in SHIPPED.values() if model.weights.name == folder.name]
-    return task if task in names else next(iter(names), str(folder))
+    """Return the name by which the answer for a task of shipped weights is loaded.
+
+    Raises:
+        ValueError: the package ships none from that folder.
+    """
+    names = [model.name for model in SHIPPED.values() if model.weights.resolve() == folder.resolve()]
+    if not names:
+        raise ValueError(f"no model ships from {folder}: add it to edos_dataset/labeling/models/shipped.py first")
+    return task if task in names else names[0]
 
 
 def ask(name: str, test: Test) -> Floats:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.labeling.models.labelers import Labeler, load_labeler
+from edos_dataset.labeling.models.labelers import Labeler, check_labeler, load_labeler
 from edos_dataset.labeling.models.ngrams import FIRST, KINDS
 from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.metrics.calibration import fit_temperature, softmax
@@ -208,6 +208,7 @@ def main() -> None:
         recipe = read_recipe(arguments.recipe)
         recipe = replace(recipe, teacher=arguments.teacher or recipe.teacher)
         teacher = load_labeler(recipe.teacher)
+        check_labeler(teacher)
         corpus, turns = read_sources(recipe.sources, arguments.data_dir, arguments.cache, recipe.short)
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")

@@ -32,6 +32,7 @@ from edos_dataset.runs.recipes import RecipeError
 from training.classifier.checkpoints import remove_checkpoints
 from training.classifier.model import build_tokenizer
 from training.labels.answers import Vectors, answers_of, hits, rows_of, vectors_of
+from training.labels.conventions import convention_of
 from training.labels.fit import fit
 from training.labels.model import JointModel, build_model
 from training.labels.plan import Lessons, lessons_of
@@ -103,6 +104,8 @@ def parse_arguments() -> argparse.Namespace:
 def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
     cache: Path = arguments.cache or arguments.out / "embeddings"
+    for name in recipe.sources:
+        convention_of(name)
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
         corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
     learned = learn(recipe, corpus, accelerator, arguments)

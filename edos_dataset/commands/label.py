@@ -145,7 +145,8 @@ def _write_folder(
         document for shard in shards for document in read_shard(shard, ["document_id"])["document_id"].to_pylist()
     }
     language = read_shard(shards[0], ["language"])["language"][0].as_py() or "en"
-    model = Path(stage.model).name if Path(stage.model).exists() else stage.model
+    there = Path(stage.model.partition("#")[0]).exists() or Path(stage.model).exists()
+    model = Path(stage.model).name if there else stage.model
     command = f"edos label SOURCE --config {config} --model {model} --out edos"
     origin = Origin(command, stage.fingerprint(), versions())
     [written] = prepare_published(folder, {target: shards}, language, [stage], run.counts, origin)

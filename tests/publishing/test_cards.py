@@ -170,6 +170,12 @@ def test_measured_flaws_come_before_the_others(tmp_path):
     assert "| `blend` | unseen shows: all | 2,000 | 75.0% | 70.0% | 2.0% |" in body
 
 
+@pytest.mark.parametrize("metrics", [{"turns": {"meld": 3}, "right": {}}, {"accuracy": 0.5}, [1], {"accuracy": "half"}])
+def test_figures_of_another_form_are_missing(tmp_path, metrics):
+    _, body, _ = card(tmp_path, models={"theirs": {**MODEL, "metrics": {"test": metrics}}})
+    assert "held-out examples when" not in body and "`theirs`" in body
+
+
 def test_where_models_come_from(tmp_path):
     data = [{"file": f"set/parts/{number}.csv"} for number in range(5)] + [{"file": "set/train.txt"}]
     record = {**MODEL, "data": data, "encoder": "small@1", "date": "2026-01-02", "command": "python train.py"}

@@ -139,6 +139,23 @@ def test_turns_of_conversations_and_subtitles_are_read(tmp_path):
         read_sources({"sitcom": 1.0}, tmp_path, None, 0)
 
 
+def test_near_copies_of_held_out_turns_are_not_learned_from_in_subtitles_either(tmp_path, monkeypatch):
+    apart = {
+        "weak": ["Nobody told me about the wedding in June."],
+        "films": ["Right, I left the key with your aunt Rose."],
+    }
+    corpus = Corpus({}, {}, {}, apart, {}, {}, {})
+    texts = [
+        "Nobody told me about a wedding in June.",
+        "Oh? Right! I left the key with your aunt Rose? Who else was there when you came home from town last night?",
+        "Nobody told me about you.",
+        "Nobody told me about you.",
+    ]
+    monkeypatch.setattr(fast_data, "load_corpus", lambda *_: corpus)
+    monkeypatch.setattr(fast_data, "read_unlabelled", lambda *_: (texts, []))
+    assert read_sources({"friends": 1.0}, tmp_path, None, 0)[1] == {"friends": [(text, None) for text in texts[2:]]}
+
+
 def test_answers_of_the_teacher_are_kept(tmp_path):
     teacher, texts = one_word_teacher("yes", 4), ["yes", "no"]
     answers = ask(teacher, texts, tmp_path)
@@ -192,6 +209,10 @@ def test_a_record_tells_what_was_learned_from(tmp_path, monkeypatch):
         ("labels: {crowd: 0.5}", "labels names 'crowd', which is none of the sources"),
         ("labels: {weak: 1.5}", "labels must be from 0 to 1"),
         ("kinds: [words, letters]", "kinds must be some of words, lemmas, pairs, skips, length"),
+        ("power: []", "power and l2 must each have one value or several"),
+        ("l2: [-1.0]", "none below 0"),
+        ("unlabelled: -1", "unlabelled must be at least 0, got -1"),
+        ("teacher_temperature: 0.0", "teacher_temperature must be above 0"),
         ("teacher: /no/such/folder", "/no/such/folder"),
     ],
 )

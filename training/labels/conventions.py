@@ -55,8 +55,15 @@ def conventions_of(sources: Collection[str]) -> list[str]:
 
 
 def convention_of(source: str) -> str:
-    """Return the convention of a source."""
-    return next(name for name, own in CONVENTIONS.items() if source in own)
+    """Return the convention of a source.
+
+    Raises:
+        ValueError: nobody said which it is.
+    """
+    for name, own in CONVENTIONS.items():
+        if source in own:
+            return name
+    raise ValueError(f"the source {source!r} has no convention: add it to one of CONVENTIONS in {__file__}")
 
 
 def answers_over(conventions: Collection[str]) -> dict[str, dict[str, Any]]:

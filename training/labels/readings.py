@@ -35,6 +35,10 @@ READINGS = Path(__file__).parents[1] / "readings" / "turns.parquet"
 _CROWD = "mturk_groundtruth_labels.csv"
 
 
+class NoTextsError(ValueError):
+    """None of the texts that were read is there."""
+
+
 class Turn(NamedTuple):
     """A turn that was read.
 
@@ -87,7 +91,8 @@ def read_readings(data_dir: Path, readings: Path = READINGS) -> tuple[list[Label
         `missing_dialogue` (the file has none of that id and length), or an `other_text` than the one that was read.
 
     Raises:
-        ValueError: none of the texts is there, or a file of the authors' has another form.
+        NoTextsError: none of the texts is there.
+        ValueError: a file of the authors' has another form.
     """
     dialogues: list[LabelledDialogue] = []
     counts: Counter[str] = Counter()
@@ -105,7 +110,7 @@ def read_readings(data_dir: Path, readings: Path = READINGS) -> tuple[list[Label
             counts.update(labelled=labelled, other_text=reading.labelled - labelled)
             dialogues += [dialogue] if labelled else []
     if not dialogues:
-        raise ValueError(
+        raise NoTextsError(
             f"{data_dir} has none of the texts that {readings} holds labels of, such as those of {rows[0].file}: give "
             "the folder of the data, as EDOS_DATA_DIR names it"
         )

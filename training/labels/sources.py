@@ -20,7 +20,7 @@ from training.classifier.sources import FREQUENT
 from training.examples import CROWD_FILES, WEAK_FILES, read_frequent
 from training.held_out import HELD_OUT_FILES, PARTED, held_out, held_out_reading
 from training.labels.copies import near_copies
-from training.labels.readings import READINGS, read_readings
+from training.labels.readings import READINGS, NoTextsError, read_readings
 from training.labels.targets import Kind, Target, target_of, target_of_reader
 
 WEAK, CROWD, FILMS, COMMON = "weak", "crowd", "films", "frequent"
@@ -154,7 +154,7 @@ def _read_films(folder: Path, learned: bool, corpus: Corpus) -> None:
     """
     try:
         read, counts = read_readings(folder)
-    except ValueError:
+    except NoTextsError:
         if learned:
             raise
         return

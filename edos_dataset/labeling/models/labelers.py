@@ -149,6 +149,8 @@ def load_labeler(
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
     check_device(device)
+    if "#" in name and not all(name.rpartition("#")[::2]) and not Path(name).exists():
+        raise ValueError(f"expected a model and one of its answers, MODEL#ANSWER, got {name!r}")
     if name in SHIPPED and SHIPPED[name].of_transformers:
         from edos_dataset.labeling.models.packed import identify, identify_encoder, unpack
 

@@ -168,10 +168,10 @@ def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
         raise ModelError(
             f"the model {where} cannot label turns: {error}; its config.json must give the 41 names as id2label"
         ) from error
-    if len(columns) != len(LABELS) or len(id2label) != len(LABELS):
+    if sorted(columns.values()) != list(range(len(LABELS))) or len(columns) != len(LABELS):
         raise ModelError(
             f"the model {where} cannot label turns: it has {len(id2label)} labels, {len(columns)} of our "
-            f"{len(LABELS)}, in its id2label"
+            f"{len(LABELS)}, in its id2label, which must number them from 0"
         )
     return [columns[label] for label in range(len(LABELS))]
 

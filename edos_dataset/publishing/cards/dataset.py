@@ -140,7 +140,7 @@ def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records,
                 "name one label"
             )
             worst = sorted(
-                (row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row["support"]
+                (row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row.get("support")
             )[:5]
             named = (
                 f", and worst with {', '.join(f'{plain(label)} (F1 {f1:.0%})' for f1, label in worst)}" if worst else ""

@@ -243,9 +243,10 @@ def _training(record: Row) -> str:
     text = "\n".join(
         f"- {name}: {MISSING if value is None else plain(value, MOST_LICENCES)}" for name, value in facts.items()
     )
+    when = "before" if "task" in (packing or {}) else "after"
     if packing and packing.get("task", record["task"]) == record["task"]:
         text += (
-            f"\n- rounded to 8 bits after the figures were taken: {100 * packing['equal_labels']:.2f} % of the test "
+            f"\n- rounded to 8 bits {when} the figures were taken: {100 * packing['equal_labels']:.2f} % of the test "
             f"labels stay the same, accuracy {percent(packing['accuracy_before'])} before and "
             f"{percent(packing['accuracy_after'])} after"
         )

@@ -161,16 +161,23 @@ def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
     )
 
 
+_MEASURED = ("accuracy", "macro_f1", "top_3_accuracy", "ece", "examples")
+
+
 def held_out_metrics(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the figures of a labelling model's test split as its record has them, or nothing."""
-    return next((metrics for name, metrics in record.get("metrics", {}).items() if name.startswith("test")), {})
+    """Return the figures of a labelling model's test split as its record has them, or nothing where it has others."""
+    for name, metrics in record.get("metrics", {}).items():
+        if name.startswith("test"):
+            whole = isinstance(metrics, Mapping) and all(isinstance(metrics.get(key), int | float) for key in _MEASURED)
+            return metrics if whole else {}
+    return {}
 
 
 def _measured(record: Mapping[str, Any]) -> list[str]:
     metrics = held_out_metrics(record)
     if not metrics:
         return [MISSING] * 5
-    shares = [f"{metrics[key]:.1%}" for key in ("accuracy", "macro_f1", "top_3_accuracy", "ece")]
+    shares = [f"{metrics[key]:.1%}" for key in _MEASURED[:-1]]
     return [*shares, f"{metrics['examples']:,} held-out examples"]
 
 

@@ -192,6 +192,12 @@ def test_a_model_of_one_answer_is_not_asked_for_another(folder, tmp_path, name):
         load_labeler(f"{path}#weak")
 
 
+@pytest.mark.parametrize("name", ["general#", "#weak", "#", "no/such/folder#"])
+def test_half_a_name_of_an_answer_is_refused(name):
+    with pytest.raises(ValueError, match=f"expected a model and one of its answers, MODEL#ANSWER, got '{name}'"):
+        load_labeler(name)
+
+
 def test_a_folder_that_has_the_sign_in_its_name_is_found(folder, tmp_path):
     path = str(shutil.copytree(folder / "dialogue", tmp_path / "models#1"))
     labeler = load_labeler(path)
@@ -216,6 +222,7 @@ def test_embeddings_of_another_width_are_refused(folder):
         ({"conventions": ["crowd"]}, "conventions of the answer 'dialogue' must be numbers above 0 for some of crowd,"),
         ({"conventions": ["crowd", "meld", "xed"]}, "model holds no model that transformers can read"),
         ({"id2label": {"0": "love"}}, "unknown label 'love'"),
+        ({"id2label": {str(row + 1): label for row, label in enumerate(LABELS)}}, "which must number them from 0"),
     ],
 )
 def test_a_damaged_model_is_named(folder, tmp_path, damage, message):

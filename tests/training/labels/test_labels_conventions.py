@@ -71,6 +71,11 @@ def test_of_few_conventions_an_answer_has_what_it_can_or_all_alike(conventions, 
     assert answers_over(conventions) != found, "what one model is given is not another's"
 
 
+def test_a_source_without_a_convention_is_told_where_to_get_one():
+    with pytest.raises(ValueError, match=r"the source 'mine' has no convention: add it to .* in .*conventions\.py"):
+        convention_of("mine")
+
+
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_a_model_of_one_convention_can_be_made(name):
     config = ContextClassifierConfig(conventions=[name], answers=answers_over([name]))
