@@ -43,7 +43,7 @@ labeler's set have turns that were picked for an emotion: with these, few turns 
 ANSWERS = {
     "general": Answer("history", _FILMS, FILMS),
     "dialogue": Answer("history", {"crowd": 1.0}, CROWD),
-    "weak": Answer("turn", _FILMS | {"situations": 3.0}, WEAK),
+    "weak": Answer("turn", _FILMS | {"situations": 10.0}, WEAK),
 }
 """Name → answer, the default one first: `general` for texts of any kind, `dialogue` for the crowd's labels (EDOS,
 Section 3.3.1), `weak` for a turn alone (Section 3.1)."""
