@@ -141,12 +141,12 @@ def test_turns_of_conversations_and_subtitles_are_read(tmp_path):
 
 def test_near_copies_of_held_out_turns_are_not_learned_from_in_subtitles_either(tmp_path, monkeypatch):
     apart = {
-        "weak": ["Nobody told me about the wedding in June."],
+        "weak": ["Nobody ever told me about the wedding party in June."],
         "films": ["Right, I left the key with your aunt Rose."],
     }
     corpus = Corpus({}, {}, {}, apart, {}, {}, {})
     texts = [
-        "Nobody told me about a wedding in June.",
+        "Nobody ever told me about a wedding party in June.",
         "Oh? Right! I left the key with your aunt Rose? Who else was there when you came home from town last night?",
         "Nobody told me about you.",
         "Nobody told me about you.",
