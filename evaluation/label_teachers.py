@@ -120,7 +120,7 @@ def contrasted(folder: Path, base_model: str, steps: int, batch: int, out: Path)
     pairs = [pair for window in texts for pair in zip(window[::2], window[1::2], strict=False)]
     order = np.random.default_rng(0).permutation(len(pairs)).tolist()
     torch.manual_seed(0)
-    model = SentenceTransformer(str(model_folder(base_model)), device="cpu")
+    model = SentenceTransformer(str(model_folder(base_model)), device="cpu", trust_remote_code=False)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5)
     model.train()
     for step in range(steps):

@@ -7,7 +7,8 @@ from huggingface_hub import ModelCardData
 
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import evaluate_predictions
-from edos_dataset.publishing.cards.model import label_table, render_model_card, widget_examples
+from edos_dataset.publishing.cards.model import label_table, render_model_card
+from edos_dataset.publishing.cards.model_header import widget_examples
 
 RECORD = {
     "name": "dialogue-minilm",

@@ -14,7 +14,8 @@ from edos_dataset.labeling.models.classifier import DialogueClassifier
 from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.metrics.calibration import fit_temperature, softmax
 from edos_dataset.metrics.classification import evaluate_predictions
-from edos_dataset.publishing.cards.model import render_model_card, widget_examples
+from edos_dataset.publishing.cards.model import render_model_card
+from edos_dataset.publishing.cards.model_header import widget_examples
 from edos_dataset.runs.shards import replacing, write_text
 from training.classifier.data import Data
 from training.classifier.log import draw_learning_curves

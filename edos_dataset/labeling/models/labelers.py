@@ -143,14 +143,11 @@ def load_labeler(
             some. Models that this package trained need none.
 
     Raises:
-        ValueError: the name is none of these, the model is damaged or has other labels, it needs code that is not
-            trusted, or the distribution's labeler cannot be made.
+        ValueError: the name is none of these, or the model damaged, of other labels, or in need of code not trusted.
     """
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
     check_device(device)
-    if "#" in name and not all(name.rpartition("#")[::2]) and not Path(name).exists():
-        raise ValueError(f"expected a model and one of its answers, MODEL#ANSWER, got {name!r}")
     if name in SHIPPED and SHIPPED[name].of_transformers:
         from edos_dataset.labeling.models.packed import identify, identify_encoder, unpack
 
@@ -177,11 +174,13 @@ def load_labeler(
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Return the name of a model and that of its answer, empty where none is meant. A folder that is there has none,
-    whatever its name.
-    """
-    model, _, answer = name.partition("#")
-    return (name, "") if Path(name).exists() else (model, answer)
+    """Return the name of a model and that of its answer, empty where none is meant, as in that of a folder."""
+    model, sign, answer = name.partition("#")
+    if not sign or Path(name).exists():
+        return name, ""
+    if not (model and answer):
+        raise ValueError(f"expected a model and one of its answers, MODEL#ANSWER, got {name!r}")
+    return model, answer
 
 
 def _saved(

@@ -4,10 +4,9 @@ card says is missing.
 Its sections and the sentences that all cards share are in `model_cards/templates/model.md`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from string import Template
-from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -26,9 +25,6 @@ from edos_dataset.publishing.cards.markdown import (
 )
 from edos_dataset.publishing.cards.model_header import FIGURES, Row, energy, model_metadata
 from edos_dataset.publishing.cards.texts import EDOS_BIBTEX
-
-if TYPE_CHECKING:
-    from edos_dataset.arrays import Floats
 
 PLACEHOLDER = "FOLDER OR HUB NAME"
 """What stands in the card for the name by which the model loads, until it is published under one."""
@@ -62,7 +58,7 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
             Hub), `licence_of_the_data` (where the rows don't say it), `licence` (a Hub id, else it follows from the
             data), `split` (part → examples), `near_duplicates_removed` (number, or source → number), `recipe`, `seed`,
             `command`, `date`, `versions`, `hardware`, `training_seconds`, `watts`, `grams_per_kwh`, `packing`,
-            `library` (by default transformers), `limitations` (sentences), `widget` (see `widget_examples`),
+            `library` (by default transformers), `limitations` (sentences), `widget` (as of `widget_examples`),
             `shipped_as` (name by which `load_labeler` loads it).
         metrics: content of `metrics.json`, as of `metrics.classification.evaluate_predictions`; empty if nothing was
             measured. Used where there, beside: `test` (`dataset`, and what it is: `told`), `calibrated_on`.
@@ -96,21 +92,6 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
         command=fenced(record["command"]) if record.get("command") else f"The command is {MISSING}.",
         cite=EDOS_BIBTEX,
     )
-
-
-def widget_examples(texts: Sequence[str], probabilities: "Floats", top: int = 3) -> list[dict[str, Any]]:
-    """Return examples for the Hub's widget, with what the model answered.
-
-    Args:
-        texts: one turn each.
-        probabilities: [texts, 41], the model's.
-        top: labels to show.
-    """
-    order = (-probabilities).argsort(axis=1, kind="stable")[:, :top]
-    return [
-        {"text": text, "output": [{"label": LABELS[label], "score": round(float(row[label]), 4)} for label in labels]}
-        for text, row, labels in zip(texts, probabilities, order, strict=True)
-    ]
 
 
 def results_table(metrics: Row) -> str:

@@ -1,12 +1,16 @@
 """The YAML at the head of a model's card, and the estimate of energy that is in it."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.markdown import MISSING
+
+if TYPE_CHECKING:
+    from edos_dataset.arrays import Floats
 
 Row = Mapping[str, Any]
 
@@ -73,6 +77,21 @@ def model_metadata(record: Row, metrics: Row) -> str:
         widget=record.get("widget") or None,
     )
     return card.to_yaml()
+
+
+def widget_examples(texts: Sequence[str], probabilities: "Floats", top: int = 3) -> list[dict[str, Any]]:
+    """Return examples for the Hub's widget, with what the model answered.
+
+    Args:
+        texts: one turn each.
+        probabilities: [texts, 41], the model's.
+        top: labels to show.
+    """
+    order = (-probabilities).argsort(axis=1, kind="stable")[:, :top]
+    return [
+        {"text": text, "output": [{"label": LABELS[label], "score": round(float(row[label]), 4)} for label in labels]}
+        for text, row, labels in zip(texts, probabilities, order, strict=True)
+    ]
 
 
 def energy(record: Row) -> str:
