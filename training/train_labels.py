@@ -38,7 +38,7 @@ from training.labels.model import JointModel, build_model
 from training.labels.plan import Lessons, lessons_of
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.results import calibrate_model, make_record, rounded, write_model
-from training.labels.sources import Corpus, load_corpus
+from training.labels.sources import NAMES, Corpus, load_corpus
 
 
 class Learned(NamedTuple):
@@ -104,7 +104,7 @@ def parse_arguments() -> argparse.Namespace:
 def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
     cache: Path = arguments.cache or arguments.out / "embeddings"
-    for name in recipe.sources:
+    for name in set(recipe.sources) & set(NAMES):
         convention_of(name)
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
         corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
