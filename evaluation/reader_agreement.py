@@ -1,9 +1,10 @@
-"""How far two readings of the same turns agree: the held-out dialogues of `training/readings/second.jsonl`, which
-others read a second time without knowing the first labels.
+"""How far readings of the same turns agree: the held-out dialogues of `training/readings/second.jsonl`, which others
+read a second time without knowing the first labels, and the same turns in `alone.jsonl`, which others again read
+shuffled, each without its dialogue.
 
     python evaluation/reader_agreement.py
 
-Writes reader_agreement.json: with 95 % intervals (bootstrap over dialogues), of turns the share where the first labels
+Writes reader_agreement.json, of either one beside the first reading: with 95 % intervals (bootstrap over dialogues), of turns the share where the first labels
 are the same, where the second reading's first label is among the first reading's one to three, where any label is
 common, where the first labels are of one group; and Cohen's kappa of the first labels.
 """
@@ -23,7 +24,7 @@ from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.runs.shards import write_text
 from training.labels.readings import READINGS
 
-SECOND = READINGS.with_name("second.jsonl")
+SECOND, ALONE = READINGS.with_name("second.jsonl"), READINGS.with_name("alone.jsonl")
 
 _GROUP_OF = {label: name for name, labels in GROUPS.items() for label in labels}
 
@@ -80,11 +81,14 @@ def main() -> None:
     """Count and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--second", type=Path, default=SECOND)
+    parser.add_argument("--alone", type=Path, default=ALONE)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
-    pairs = read_pairs(arguments.second)
-    films = [pair for pair in pairs if pair.dialogue_id.startswith("films/")]
-    figures = {"all": agreement(pairs), "films": agreement(films)}
+    figures = {}
+    for name, file in (("second", arguments.second), ("alone", arguments.alone)):
+        pairs = read_pairs(file)
+        films = [pair for pair in pairs if pair.dialogue_id.startswith("films/")]
+        figures[name] = {"all": agreement(pairs), "films": agreement(films)}
     write_text(arguments.out, json.dumps(figures, indent=1) + "\n")
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluation.reader_agreement import SECOND, Pair, agreement, read_pairs
+from evaluation.reader_agreement import ALONE, SECOND, Pair, agreement, read_pairs
 
 
 def test_shares_and_kappa_are_those_of_a_table_by_hand():
@@ -26,8 +26,9 @@ def test_shares_and_kappa_are_those_of_a_table_by_hand():
 
 
 def test_every_turn_that_was_read_again_was_read_before(tmp_path):
-    pairs = read_pairs(SECOND)
-    assert len(pairs) == 626 and all(1 <= len(pair.first) <= 3 and 1 <= len(pair.second) <= 3 for pair in pairs)
+    pairs, alone = read_pairs(SECOND), read_pairs(ALONE)
+    assert len(pairs) == 626 and all(1 <= len(pair.first) <= 3 and 1 <= len(pair.second) <= 3 for pair in pairs + alone)
+    assert [pair[:2] for pair in alone] == [pair[:2] for pair in pairs]
     row = json.loads(SECOND.read_text().splitlines()[0])
     strange = tmp_path / "second.jsonl"
     strange.write_text(json.dumps(row) + "\n" + json.dumps({**row, "turn": 99}) + "\n")
