@@ -4,9 +4,9 @@ shuffled, each without its dialogue.
 
     python evaluation/reader_agreement.py
 
-Writes reader_agreement.json, of either one beside the first reading: with 95 % intervals (bootstrap over dialogues), of turns the share where the first labels
-are the same, where the second reading's first label is among the first reading's one to three, where any label is
-common, where the first labels are of one group; and Cohen's kappa of the first labels.
+Writes reader_agreement.json, of either one beside the first reading: with 95 % intervals (bootstrap over dialogues), of
+turns the share where the first labels are the same, where the second reading's first label is among the first reading's
+one to three, where any label is common, where the first labels are of one group; and Cohen's kappa of the first labels.
 """
 
 import argparse

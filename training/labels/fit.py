@@ -54,7 +54,7 @@ def fit(
     plan = updates_of(lessons, recipe)
     looks = set(np.linspace(0, len(plan), recipe.evaluations + 1).round().astype(int).tolist())
     prepared, optimizer = accelerator.prepare(
-        model, torch.optim.AdamW(model.groups(recipe), betas=(0.9, recipe.beta_2))
+        model, torch.optim.AdamW(model.groups(recipe), betas=(0.9, recipe.beta_2), fused=True)
     )
     average = WeightAverage(model, recipe.averaging)
     rates = torch.optim.lr_scheduler.LambdaLR(
