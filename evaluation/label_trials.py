@@ -73,7 +73,7 @@ TRIALS = {
     "three_layers": Trial({"layers": 3}),
     "no_context": Trial({"context_layers": 0}),
     "embeddings_frozen": Trial({"frozen_embeddings": True}),
-    "encoder_dropout": Trial({"encoder_dropout": 0.1}),
+    "one_cycle": Trial({"cycles": (1.0,)}),
     "one_convention": Trial(one_convention=True),
     "one_label": Trial(target=one_label),
     "plain_sets": Trial(target=plain_set),
@@ -83,10 +83,10 @@ TRIALS = {
     "contrasted": Trial(contrasted=True),
 }
 """Name → what is changed: the lower three layers only; no layers that see earlier turns; token embeddings left as they
-are; dropout in the encoder; no heads for each convention; shares that sum to 1 where a reader gave several labels; no
-shares of meaning (`label_sets.shares_of_meaning`); nothing that was labelled by reading; in place of it turns of
-subtitles that the shipped labeler labels; shares that are half the shipped labelers'; an encoder that first learned
-from pairs of turns."""
+are; one cycle of the learning rate; no heads for each convention; shares that sum to 1 where a reader gave several
+labels; no shares of meaning (`label_sets.shares_of_meaning`); nothing that was labelled by reading; in place of it
+turns of subtitles that the shipped labeler labels; shares that are half the shipped labelers'; an encoder that first
+learned from pairs of turns."""
 
 
 def changed(trial: Trial, recipe: LabelsRecipe, corpus: Corpus, folder: Path) -> tuple[LabelsRecipe, Corpus]:
@@ -158,7 +158,8 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = parse_arguments(given)
     try:
         recipe = replace(read_recipe(arguments.recipe), updates=arguments.updates, evaluations=1)
-        content: dict[str, Any] = {"updates": recipe.updates, "recipe": asdict(recipe), "trials": {}}
+        told = json.loads(json.dumps(asdict(recipe)))  # as it stands in a file
+        content: dict[str, Any] = {"updates": recipe.updates, "recipe": told, "trials": {}}
         there = json_of(arguments.out.read_bytes()) if arguments.out.is_file() else content
         if there["recipe"] != content["recipe"]:
             raise ValueError(f"{arguments.out} has trials of another recipe: choose another --out")

@@ -102,6 +102,14 @@ class WeightAverage:
         self._exchange()
 
     @torch.no_grad()
+    def restart(self) -> None:
+        """Give the model the averaged weights, and average anew from there."""
+        self._exchange()
+        self.updates = 0
+        for parameter, value in zip(self.trained, self.values, strict=False):
+            value.copy_(parameter)
+
+    @torch.no_grad()
     def _exchange(self) -> None:
         for parameter, value in zip(self.trained, self.values, strict=False):
             kept = parameter.detach().clone()

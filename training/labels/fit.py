@@ -19,9 +19,9 @@ from edos_dataset.arrays import Ints
 from edos_dataset.labeling.models.batches import token_batches
 from training.classifier.batches import WeightAverage, pad
 from training.classifier.checkpoints import Progress, resume
-from training.classifier.fit import linear_rate
 from training.classifier.log import Log
 from training.labels.answers import answers_of, hits, vectors_of
+from training.labels.cycles import MeanOfEnds, cycled_rate, ends_of
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import Lessons, turns_of, updates_of
@@ -44,8 +44,8 @@ def fit(
     accelerator: Accelerator,
     arguments: argparse.Namespace,
 ) -> Progress:
-    """Train for all updates, and leave the model with the averaged weights. The validation parts are looked at and
-    decide nothing.
+    """Train for all updates, and leave the model with the mean of the averaged weights at the ends of all cycles. The
+    validation parts are looked at and decide nothing.
 
     Raises:
         ValueError: the folder is of another training.
@@ -57,10 +57,11 @@ def fit(
         model, torch.optim.AdamW(model.groups(recipe), betas=(0.9, recipe.beta_2), fused=True)
     )
     average = WeightAverage(model, recipe.averaging)
+    ends, mean = ends_of(len(plan), recipe.cycles), MeanOfEnds(model)
     rates = torch.optim.lr_scheduler.LambdaLR(
-        optimizer.optimizer, lambda update: linear_rate(update, len(plan), recipe.warmup)
+        optimizer.optimizer, lambda update: cycled_rate(update, ends, recipe.warmup)
     )
-    accelerator.register_for_checkpointing(average, rates)
+    accelerator.register_for_checkpointing(average, mean, rates)
     progress = resume(arguments.out, fingerprint(recipe, inputs, lessons), accelerator)
     log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
     for parts in plan[progress.update :]:
@@ -72,10 +73,13 @@ def fit(
         if progress.update in looks:
             with average.applied():
                 look(model, held, tokenizer, recipe, accelerator, log, progress.update)
+        if progress.update in ends:
+            average.restart()
+            mean.add()
         if progress.update % arguments.checkpoint_every == 0 or progress.update == len(plan):
             progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
-    average.apply()
+    mean.apply()
     return progress
 
 

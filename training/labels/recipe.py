@@ -34,6 +34,8 @@ class LabelsRecipe:
         encode_tokens: most tokens, padding included, that the encoder reads at once in it.
         learning_rate, head_learning_rate, warmup, weight_decay, gradient_norm, beta_2, averaging: AdamW, linear warm-up
             and decay; a moving average of the weights is what is kept.
+        cycles: parts of the updates in which the rate rises and falls to zero each time; of several the mean of the
+            weights at the ends is kept.
         evaluations: looks at the validation parts; none decides.
         precision: "no", "bf16", or "auto": bf16 where the processors multiply in it.
 
@@ -73,6 +75,7 @@ class LabelsRecipe:
     gradient_norm: float = 1.0
     beta_2: float = 0.98
     averaging: float = 0.998
+    cycles: tuple[float, ...] = (1.0,)
     evaluations: int = 3
     precision: Literal["no", "bf16", "auto"] = "auto"
 
@@ -118,6 +121,8 @@ def read_recipe(path: Path) -> LabelsRecipe:
     for key in _BELOW_ONE:
         if not 0 <= getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
+    if not recipe.cycles or not all(part > 0 for part in recipe.cycles):
+        raise RecipeError(f"{path}: cycles must be one part or more, each above 0, got {recipe.cycles}")
     if not 0 <= recipe.history < recipe.span:
         raise RecipeError(f"{path}: history must be at least 0 and below span ({recipe.span}), got {recipe.history}")
     if not recipe.sources or not all(value > 0 for value in recipe.sources.values()):
