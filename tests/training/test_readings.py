@@ -160,7 +160,7 @@ def test_the_labels_lie_here_without_a_text_and_in_order():
     assert names == sorted(set(names))
     labels = [turn["labels"] for row in rows for turn in row["turns"]]
     assert all(len(own) <= 3 and len(set(own)) == len(own) and max(own, default=0) < len(LABELS) for own in labels)
-    assert sum(map(bool, labels)) == 76_577
+    assert sum(map(bool, labels)) == 120_582
     crowd = [row["turns"][-1]["labels"] for row in rows if row["file"].endswith("mturk_groundtruth_labels.csv")]
     assert crowd and not any(crowd), "their last turn has the crowd's own label"
 
