@@ -104,7 +104,7 @@ class WeightAverage:
     @torch.no_grad()
     def restart(self) -> None:
         """Give the model the averaged weights, and average anew from there."""
-        self._exchange()
+        self.apply()
         self.updates = 0
         for parameter, value in zip(self.trained, self.values, strict=False):
             value.copy_(parameter)
