@@ -166,6 +166,9 @@ def main(given: Sequence[str] | None = None) -> None:
         cache = arguments.cache or arguments.work / "embeddings"
         corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
         for name in (each for each in arguments.trials if each not in there["trials"]):
+            if TRIALS[name].settings and replace(recipe, **TRIALS[name].settings) == recipe:
+                say(f"{name}: the recipe is so already")
+                continue
             there["trials"][name] = run(name, recipe, corpus, arguments.data_dir, arguments.work)
             write_text(arguments.out, json.dumps(there, indent=1) + "\n")
         write_text(arguments.out.with_suffix(".md"), render(there))

@@ -104,8 +104,9 @@ def parse_arguments() -> argparse.Namespace:
 def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
     cache: Path = arguments.cache or arguments.out / "embeddings"
-    for name in set(recipe.sources) & set(NAMES):
-        convention_of(name)
+    for name in recipe.sources:
+        if name in NAMES:  # others are refused below
+            convention_of(name)
     with accelerator.main_process_first():  # the first process fills the cache of embeddings for the others
         corpus = load_corpus(recipe.sources, arguments.data_dir, cache, recipe.short)
     learned = learn(recipe, corpus, accelerator, arguments)

@@ -65,7 +65,7 @@ def test_trials_are_measured_on_the_same_turns_and_not_run_twice(tmp_path, monke
         try:
             main([*words, "4", "--trials", *names])
             first = json.loads((tmp_path / "trials.json").read_text())
-            main([*words, "4", "--trials", "three_layers", "plain"])
+            main([*words, "4", "--trials", "three_layers", "plain", "one_cycle"])  # it has one already
             second = json.loads((tmp_path / "trials.json").read_text())
             with pytest.raises(SystemExit, match=r"error: .*trials\.json has trials of another recipe"):
                 main([*words, "5"])

@@ -97,17 +97,12 @@ class WeightAverage:
         finally:
             self._exchange()
 
-    def apply(self) -> None:
-        """Give the model the averaged weights for good."""
-        self._exchange()
-
     @torch.no_grad()
     def restart(self) -> None:
         """Give the model the averaged weights, and average anew from there."""
-        self.apply()
         self.updates = 0
         for parameter, value in zip(self.trained, self.values, strict=False):
-            value.copy_(parameter)
+            parameter.copy_(value)
 
     @torch.no_grad()
     def _exchange(self) -> None:

@@ -30,7 +30,7 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
 
     Args:
         logits: float32 [n, 41].
-        targets: float32 [n, 41], the shares of the labels; right are those with at least `_CLEAR` of the largest share.
+        targets: float32 [n, 41], how far each label is right; that are those with at least `_CLEAR` of the largest.
 
     Raises:
         ValueError: there are no two turns, one for each half.
@@ -39,7 +39,8 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
         raise ValueError(f"calibration needs at least two labelled turns, got {len(logits)}")
     targets = np.where(targets >= _CLEAR * targets.max(axis=1, keepdims=True), targets, 0)
     half = np.arange(len(logits)) % 2 == 0
-    found = label_shift(logits[half], targets[half].mean(axis=0))
+    shares = targets[half].sum(axis=0)
+    found = label_shift(logits[half], shares / shares.sum())
     before, after = (hit_rate(each[~half], targets[~half]) for each in (logits, logits + found))
     right = acceptable(logits, targets)
     temperature = min(
@@ -59,8 +60,8 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
 
 
 def label_shift(logits: Floats, shares: Floats, rounds: int = 50) -> Floats:
-    """Return what to add to logits so that the mean probabilities are the shares, float32 [41] (the prior correction of
-    Saerens, Latinne and Decaestecker, 2002, with shares that are known). Labels without a share stay as they are.
+    """Return what to add to logits so that the mean probabilities are the shares, float32 [41], which sum to 1 (the prior
+    correction of Saerens, Latinne and Decaestecker, 2002, with known shares). Labels without a share stay as they are.
     """
     shift: Floats = np.zeros(logits.shape[1], np.float32)
     known = shares > 0

@@ -1,6 +1,5 @@
 """Cycles of the learning rate: it rises and falls to zero several times, and what is kept is the mean of the weights
-at the ends (Izmailov et al. 2018, stochastic weight averaging). They lie in one valley, and their mean is better on
-what was seen often than any of them, for no further pass when a text is labelled.
+at the ends (Izmailov et al. 2018, stochastic weight averaging).
 """
 
 from bisect import bisect_right
@@ -14,10 +13,19 @@ from training.classifier.fit import linear_rate
 
 
 def ends_of(updates: int, cycles: Sequence[float]) -> list[int]:
-    """Return the update after which each cycle ends, the last one `updates`; `cycles` are their parts, which need not
-    sum to 1.
+    """Return the update after which each cycle ends, the last one `updates`.
+
+    Args:
+        updates: of all cycles, from 1.
+        cycles: their parts, each above 0; they need not sum to 1.
+
+    Raises:
+        ValueError: a part is too small for an update.
     """
-    return [round(updates * end / sum(cycles)) for end in accumulate(cycles)]
+    ends = [round(updates * end / sum(cycles)) for end in accumulate(cycles)]
+    if len({0, *ends}) <= len(ends):
+        raise ValueError(f"cycles are {list(cycles)}, but {updates} updates are too few for so many: they end at {ends}")
+    return ends
 
 
 def cycled_rate(update: int, ends: Sequence[int], warmup: float) -> float:
@@ -32,15 +40,13 @@ class MeanOfEnds:
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.sums: list[torch.Tensor] = []
+        self.sums = [torch.zeros_like(parameter) for parameter in self.trained]
         self.count = 0
 
     @torch.no_grad()
     def add(self) -> None:
         """Take in the model's weights."""
         self.count += 1
-        if not self.sums:
-            self.sums = [torch.zeros_like(parameter) for parameter in self.trained]
         torch._foreach_add_(self.sums, [parameter.detach() for parameter in self.trained])
 
     @torch.no_grad()
@@ -56,4 +62,5 @@ class MeanOfEnds:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a checkpoint."""
         self.count = state["count"]
-        self.sums = [stored.to(own.device, copy=True) for stored, own in zip(state["sums"], self.trained, strict=False)]
+        for total, stored in zip(self.sums, state["sums"], strict=True):
+            total.copy_(stored)

@@ -45,10 +45,10 @@ def fit(
     arguments: argparse.Namespace,
 ) -> Progress:
     """Train for all updates, and leave the model with the mean of the averaged weights at the ends of all cycles. The
-    validation parts are looked at and decide nothing.
+    validation parts are looked at, the last time with that mean, and decide nothing.
 
     Raises:
-        ValueError: the folder is of another training.
+        ValueError: the folder is of another training, or a cycle has no update.
     """
     inputs = turn_ids(lessons.texts, tokenizer, recipe.turn_tokens)
     plan = updates_of(lessons, recipe)
@@ -70,16 +70,17 @@ def fit(
         rates.step()
         average.add()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
-        if progress.update in looks:
-            with average.applied():
-                look(model, held, tokenizer, recipe, accelerator, log, progress.update)
         if progress.update in ends:
             average.restart()
             mean.add()
-        if progress.update % arguments.checkpoint_every == 0 or progress.update == len(plan):
+        if last := progress.update == len(plan):
+            mean.apply()
+        if progress.update in looks:
+            with nullcontext() if last else average.applied():
+                look(model, held, tokenizer, recipe, accelerator, log, progress.update)
+        if last or progress.update % arguments.checkpoint_every == 0:
             progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
-    mean.apply()
     return progress
 
 

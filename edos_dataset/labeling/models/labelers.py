@@ -75,6 +75,9 @@ def encoder_under(name: str) -> str | None:
     """Return what the stage "encode" must embed by, so that the labeler of a name finds the embeddings that it stands
     on: the encoder of the linear heads, or the name itself, of a `ContextClassifier`. None where a labeler takes none,
     or is not on this machine.
+
+    Raises:
+        ValueError: the name has a # without a model before it or an answer behind it.
     """
     folder = Path(name)
     if name in SHIPPED:
@@ -143,7 +146,8 @@ def load_labeler(
             some. Models that this package trained need none.
 
     Raises:
-        ValueError: the name is none of these, or the model damaged, of other labels, or in need of code not trusted.
+        ValueError: the name is none of these or half a name, the distribution's labeler cannot be made, or the model is
+            damaged, of other labels, without such an answer, or in need of code not trusted.
     """
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
@@ -174,7 +178,11 @@ def load_labeler(
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Return the name of a model and that of its answer, empty where none is meant, as in that of a folder."""
+    """Return the name of a model and that of its answer, empty where none is meant, as in that of a folder.
+
+    Raises:
+        ValueError: one of the two is missing.
+    """
     model, sign, answer = name.partition("#")
     if not sign or Path(name).exists():
         return name, ""

@@ -16,6 +16,12 @@ def test_cycles_end_by_their_parts_and_the_last_one_with_the_training(updates, c
     assert ends_of(updates, cycles) == ends
 
 
+@pytest.mark.parametrize(("updates", "cycles"), [(5000, (1e-9, 1)), (2, (1, 1, 1)), (1, (0.72, 0.28))])
+def test_a_cycle_without_an_update_is_refused(updates, cycles):
+    with pytest.raises(ValueError, match=f"{updates} updates are too few"):
+        ends_of(updates, cycles)
+
+
 def test_the_rate_of_each_cycle_is_that_of_a_training_of_its_own():
     found = [cycled_rate(update, [6, 10], 0.3) for update in range(10)]
     first, second = ([linear_rate(update, count, 0.3) for update in range(count)] for count in (6, 4))
