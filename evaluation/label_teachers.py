@@ -43,15 +43,14 @@ def distilled(corpus: Corpus) -> Corpus:
 
 def self_trained(corpus: Corpus, folder: Path, short: int) -> Corpus:
     """Return a corpus whose turns of films are others, of subtitles that nobody read, with the labels of the shipped
-    labeler for films: as many as were read, or all that there are, each of the same weight on the mean.
+    labeler for films: as many as were read, or all that there are.
 
     Args:
         corpus: what is learned from.
         folder: the data folder.
         short: see `LabelsRecipe`.
     """
-    targets = [target for each in corpus.train[FILMS] for target in each.targets if target]
-    wanted, labels = len(targets), float(np.mean([target.values.sum() for target in targets]))
+    wanted = sum(target is not None for each in corpus.train[FILMS] for target in each.targets)
     read = {plain_text(text) for each in corpus.train[FILMS] for text in each.turns}
     windows = [Taught(turns, (None,) * len(turns)) for turns in windows_of(folder, read)]
     kept = without_copies(windows, corpus, short, acted=True)
@@ -62,7 +61,7 @@ def self_trained(corpus: Corpus, folder: Path, short: int) -> Corpus:
         taught.append(kept[number])
         count += len(kept[number].turns)
     say(f"{count} turns of films that nobody read, in place of {wanted} read ones")
-    return replace(corpus, train={**corpus.train, FILMS: _labelled(taught, _ask("general", taught), labels)})
+    return replace(corpus, train={**corpus.train, FILMS: _labelled(taught, _ask("general", taught))})
 
 
 def windows_of(folder: Path, read: set[str]) -> list[tuple[str, ...]]:
@@ -96,13 +95,11 @@ def _mixed(dialogues: Sequence[Taught], answers: Floats) -> list[Taught]:
 def _mix(target: Target | None, answer: Floats) -> Target | None:
     if target is None or target.kind != Kind.SHARES:
         return target
-    values = (1 - _PART) * target.values + _PART * target.values.sum() * answer
-    return Target(values.astype(np.float32), Kind.SHARES)
+    return Target(((1 - _PART) * target.values + _PART * answer).astype(np.float32), Kind.SHARES)
 
 
-def _labelled(dialogues: Sequence[Taught], answers: Floats, labels: float) -> list[Taught]:
-    """Return dialogues whose shares are a teacher's, so many labels a turn."""
-    rows = iter((labels * answers).astype(np.float32))
+def _labelled(dialogues: Sequence[Taught], answers: Floats) -> list[Taught]:
+    rows = iter(answers)
     return [Taught(each.turns, tuple(Target(next(rows), Kind.SHARES) for _ in each.turns)) for each in dialogues]
 
 

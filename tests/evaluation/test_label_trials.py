@@ -10,10 +10,10 @@ import yaml
 
 from classifier_fixtures import ENVIRONMENT, make_backbone
 from edos_dataset.labeling.models.encoder import limit_threads
-from evaluation.label_trials import TRIALS, main, one_label, plain_set, render
+from evaluation.label_trials import TRIALS, main, plain_set, render
 from labelled_sets import write_sets
 from training.labels.conventions import CONVENTIONS
-from training.labels.targets import Kind, Target, target_of, target_of_reader
+from training.labels.targets import Kind, Target, target_of
 
 SETTINGS = {
     "sources": {"meld": 1.0, "emorynlp": 1.0},
@@ -24,6 +24,7 @@ SETTINGS = {
     "span": 3,
     "history": 1,
     "precision": "no",
+    "encoder_dropout": 0.0,
 }
 
 
@@ -33,12 +34,6 @@ def test_a_plain_set_has_every_label_in_full_and_shares_stay():
     assert set(plain_set(told).values.tolist()) == {0.0, 1.0} and plain_set(told).kind == told.kind
     shares = Target(np.full(41, 1 / 41, np.float32), Kind.SHARES)
     assert plain_set(shares) is shares
-
-
-def test_one_label_is_shared_by_those_of_a_reader_alone():
-    told, several = target_of("xed", ["anger"]), target_of_reader([3, 5])
-    assert one_label(told) is told
-    assert one_label(several).values[[3, 5]].tolist() == [0.5, 0.5] and one_label(several).values.sum() == 1
 
 
 def test_the_table_says_how_far_each_trial_is_from_the_plain_one():
@@ -59,13 +54,13 @@ def test_trials_are_measured_on_the_same_turns_and_not_run_twice(tmp_path, monke
     recipe.write_text(yaml.safe_dump({"base_model": str(make_backbone(tmp_path / "backbone")), **SETTINGS}))
     words = ["--recipe", str(recipe), "--data-dir", str(tmp_path / "data"), "--work", str(tmp_path / "work")]
     words += ["--out", str(tmp_path / "trials.json"), "--updates"]
-    names, before = ["plain", "one_convention", "no_context"], dict(CONVENTIONS)
+    names, before = ["plain", "one_convention", "embeddings_trained"], dict(CONVENTIONS)
     monkeypatch.setitem(TRIALS, "three_layers", TRIALS["three_layers"]._replace(settings={"layers": 1}))
     with limit_threads(1), mock.patch.dict(os.environ, ENVIRONMENT):
         try:
             main([*words, "4", "--trials", *names])
             first = json.loads((tmp_path / "trials.json").read_text())
-            main([*words, "4", "--trials", "three_layers", "plain", "one_cycle"])  # it has one already
+            main([*words, "4", "--trials", "three_layers", "plain", "no_dropout"])  # no_dropout: the recipe has none
             second = json.loads((tmp_path / "trials.json").read_text())
             with pytest.raises(SystemExit, match=r"error: .*trials\.json has trials of another recipe"):
                 main([*words, "5"])

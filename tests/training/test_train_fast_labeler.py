@@ -81,7 +81,7 @@ def test_words_that_only_unlabelled_texts_have_are_learned_from_the_teacher():
 def test_turns_are_gathered_once_with_the_highest_weight_and_all_that_people_said():
     turns = {
         "weak": [("So  Sad.", shares(l3=1.0)), ("Held out!", shares(l1=1.0)), ("...", None)],
-        "crowd": [("so sad.", shares(l3=1.0, l4=1.0)), ("Said before.", None)],  # a reader's: both count whole
+        "crowd": [("so sad.", shares(l3=0.5, l4=0.5)), ("Said before.", None)],
         "meld": [("So sad?", Target(np.ones(len(LABELS), np.float32), Kind.ONE_OF)), ("So sad.", None)],
         "frequent": [("Held out.", shares(l2=1.0))],
     }

@@ -97,12 +97,9 @@ class WeightAverage:
         finally:
             self._exchange()
 
-    @torch.no_grad()
-    def restart(self) -> None:
-        """Give the model the averaged weights, and average anew from there."""
-        self.updates = 0
-        for parameter, value in zip(self.trained, self.values, strict=False):
-            parameter.copy_(value)
+    def apply(self) -> None:
+        """Give the model the averaged weights for good."""
+        self._exchange()
 
     @torch.no_grad()
     def _exchange(self) -> None:

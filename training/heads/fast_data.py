@@ -121,7 +121,7 @@ def gather(
             if target is not None and target.kind == Kind.SHARES and labels.get(name):
                 counts["labelled"] += 1
                 found.parts[row] = max(found.parts[row], labels[name])
-                found.people[row] = found.people.get(row, 0) + target.values / target.values.sum()
+                found.people[row] = found.people.get(row, 0) + target.values
     return found
 
 

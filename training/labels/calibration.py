@@ -60,8 +60,8 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
 
 
 def label_shift(logits: Floats, shares: Floats, rounds: int = 50) -> Floats:
-    """Return what to add to logits so that the mean probabilities are the shares, float32 [41], which sum to 1 (the prior
-    correction of Saerens, Latinne and Decaestecker, 2002, with known shares). Labels without a share stay as they are.
+    """Return what to add to logits so that the mean probabilities are the shares, which sum to 1, float32 [41] (the
+    prior correction of Saerens, Latinne and Decaestecker, 2002, with known shares). Labels without a share stay.
     """
     shift: Floats = np.zeros(logits.shape[1], np.float32)
     known = shares > 0

@@ -19,9 +19,9 @@ from edos_dataset.arrays import Ints
 from edos_dataset.labeling.models.batches import token_batches
 from training.classifier.batches import WeightAverage, pad
 from training.classifier.checkpoints import Progress, resume
+from training.classifier.fit import linear_rate
 from training.classifier.log import Log
 from training.labels.answers import answers_of, hits, vectors_of
-from training.labels.cycles import MeanOfEnds, cycled_rate, ends_of
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import Lessons, turns_of, updates_of
@@ -44,24 +44,23 @@ def fit(
     accelerator: Accelerator,
     arguments: argparse.Namespace,
 ) -> Progress:
-    """Train for all updates, and leave the model with the mean of the averaged weights at the ends of all cycles. The
-    validation parts are looked at, the last time with that mean, and decide nothing.
+    """Train for all updates, and leave the model with the averaged weights. The validation parts are looked at and
+    decide nothing.
 
     Raises:
-        ValueError: the folder is of another training, or a cycle has no update.
+        ValueError: the folder is of another training.
     """
     inputs = turn_ids(lessons.texts, tokenizer, recipe.turn_tokens)
     plan = updates_of(lessons, recipe)
     looks = set(np.linspace(0, len(plan), recipe.evaluations + 1).round().astype(int).tolist())
     prepared, optimizer = accelerator.prepare(
-        model, torch.optim.AdamW(model.groups(recipe), betas=(0.9, recipe.beta_2), fused=True)
+        model, torch.optim.AdamW(model.groups(recipe), betas=(0.9, recipe.beta_2))
     )
     average = WeightAverage(model, recipe.averaging)
-    ends, mean = ends_of(len(plan), recipe.cycles), MeanOfEnds(model)
     rates = torch.optim.lr_scheduler.LambdaLR(
-        optimizer.optimizer, lambda update: cycled_rate(update, ends, recipe.warmup)
+        optimizer.optimizer, lambda update: linear_rate(update, len(plan), recipe.warmup)
     )
-    accelerator.register_for_checkpointing(average, mean, rates)
+    accelerator.register_for_checkpointing(average, rates)
     progress = resume(arguments.out, fingerprint(recipe, inputs, lessons), accelerator)
     log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
     for parts in plan[progress.update :]:
@@ -70,17 +69,13 @@ def fit(
         rates.step()
         average.add()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
-        if progress.update in ends:
-            average.restart()
-            mean.add()
-        if last := progress.update == len(plan):
-            mean.apply()
         if progress.update in looks:
-            with nullcontext() if last else average.applied():
+            with average.applied():
                 look(model, held, tokenizer, recipe, accelerator, log, progress.update)
-        if last or progress.update % arguments.checkpoint_every == 0:
+        if progress.update % arguments.checkpoint_every == 0 or progress.update == len(plan):
             progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
+    average.apply()
     return progress
 
 

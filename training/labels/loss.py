@@ -18,14 +18,13 @@ def loss_of(
 ) -> torch.Tensor:
     """Return the loss of every turn, nats [n].
 
-    Shares: the sum over labels of -log of the probability, each times its value: the cross-entropy where they sum to 1,
-    and more for a turn of several labels that count whole. One of a set S: -log of the sum of the probabilities in S (Jin and Ghahramani, 2002),
+    Shares: the cross-entropy. One of a set S: -log of the sum of the probabilities in S (Jin and Ghahramani, 2002),
     each times the part of its label that S has. Emotions: the same among the labels that are no intents, and, with
     `silent_weight`, among all 41 with the set that `whole_set` gives.
 
     Args:
         logits: [n, 41].
-        values: [n, 41] of the targets, 0 to 1.
+        values: [n, 41] of the targets.
         wide: [n, 41], as `whole_set` gives them.
         kinds: [n], `Kind`.
         silent_weight: see `LabelsRecipe`.

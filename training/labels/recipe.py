@@ -1,7 +1,6 @@
 """What a recipe of `train_labels.py` may say: one YAML file, every key with its default here."""
 
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -14,8 +13,7 @@ class LabelsRecipe:
     """A training of the encoder that gives every label.
 
     Data:
-        sources: what is learned from (`sources.py` names them) → by what its part of an update is multiplied. In the
-            loss a turn counts by the sum of its values: one of `films` with two labels as two others.
+        sources: what is learned from (`sources.py` names them) → by what its part of an update is multiplied.
         temper: power of a source's size that decides its part of an update before that: 1 takes all texts equally
             often, 0 all sources.
         most: texts of a source that count for its part, at most.
@@ -35,10 +33,8 @@ class LabelsRecipe:
         micro_tokens: tokens of the parts of dialogues in a forward pass of one process, at most.
         encode_tokens: most tokens, padding included, that the encoder reads at once in it.
         learning_rate, head_learning_rate, warmup, weight_decay, gradient_norm, beta_2, averaging: AdamW, linear warm-up
-            (a share of the cycle) and decay; a moving average of the weights is what is kept.
-        cycles: how the updates are parted into cycles, by numbers that need not sum to 1: in each the rate rises and
-            falls to zero, and the next one begins with the averaged weights. The mean of these at all ends is kept.
-        evaluations: looks at the validation parts, by the averaged weights; none decides.
+            and decay; a moving average of the weights is what is kept.
+        evaluations: looks at the validation parts; none decides.
         precision: "no", "bf16", or "auto": bf16 where the processors multiply in it.
 
     Context layers, over the encoder's vectors:
@@ -77,7 +73,6 @@ class LabelsRecipe:
     gradient_norm: float = 1.0
     beta_2: float = 0.98
     averaging: float = 0.998
-    cycles: tuple[float, ...] = (1.0,)
     evaluations: int = 3
     precision: Literal["no", "bf16", "auto"] = "auto"
 
@@ -123,8 +118,6 @@ def read_recipe(path: Path) -> LabelsRecipe:
     for key in _BELOW_ONE:
         if not 0 <= getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
-    if not recipe.cycles or not all(part > 0 for part in recipe.cycles) or not isfinite(sum(recipe.cycles)):
-        raise RecipeError(f"{path}: cycles must be one number or more, each above 0, got {recipe.cycles}")
     if not 0 <= recipe.history < recipe.span:
         raise RecipeError(f"{path}: history must be at least 0 and below span ({recipe.span}), got {recipe.history}")
     if not recipe.sources or not all(value > 0 for value in recipe.sources.values()):

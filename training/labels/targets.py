@@ -1,4 +1,4 @@
-"""What a labelled turn teaches: each of our labels that is right, or a set of them of which one is right."""
+"""What a labelled turn teaches: shares of our labels, or a set of them of which one is right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,15 @@ from edos_dataset.labels import INTENTS, LABEL_IDS, LABELS, NEUTRAL
 from edos_dataset.releases.labelled_sets.label_sets import shares_of_meaning, silent_on_intents
 
 INTENT_IDS = tuple(LABEL_IDS[name] for name in INTENTS)
+_FIRST = {1: (1.0,), 2: (0.65, 0.35), 3: (0.5, 0.28, 0.22)}
+"""Shares of the labels that a reader gave to a turn, the best first, by how many they are."""
 
 
 class Kind(IntEnum):
     """How a target is meant."""
 
     SHARES = 0
-    """Each label above 0 is right to that degree; several may be, each for itself."""
+    """Shares of the 41 labels, which sum to 1."""
     ONE_OF = 1
     """One of the labels above 0 is right; the value is the part of the label that the maker's set has."""
     EMOTION = 2
@@ -53,13 +55,12 @@ def target_of(source: str, names: Sequence[str]) -> Target | None:
 
 
 def target_of_reader(labels: Sequence[int]) -> Target | None:
-    """Return what the one to three labels of a reader mean; None if there are none. All count whole: the label that is
-    learned as the most probable is then the one that readers accept most often, not the one they name first.
-    """
+    """Return what the one to three labels of a reader mean, the best first; None if there are none."""
     if not labels:
         return None
     values = np.zeros(len(LABELS), np.float32)
-    values[[*labels]] = 1
+    for label, share in zip(labels, _FIRST[len(labels)], strict=True):
+        values[label] += share
     return Target(values, Kind.SHARES)
 
 

@@ -11,14 +11,11 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-import training.labels.fit
 from classifier_fixtures import read_log
 from edos_dataset.labels import LABEL_IDS, LABELS
 from small_models import small_context_classifier, small_tokenizer
-from training.classifier.batches import WeightAverage
 from training.classifier.fit import linear_rate
 from training.labels.answers import answers_of, hits, vectors_of
-from training.labels.cycles import MeanOfEnds
 from training.labels.fit import batches_of, fingerprint, fit, head_loss, take_step
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
@@ -277,46 +274,6 @@ def test_two_conventions_of_the_same_words_are_learned_side_by_side(tmp_path):
         coded = torch.cat([model.encode(ids, torch.ones_like(ids)) for ids in own])
         said = model.label(coded, torch.arange(2), "both").argmax(1).tolist()
     assert said == [SAD, PLAIN]
-
-
-def test_what_is_kept_is_the_mean_of_the_averaged_weights_at_the_ends_of_cycles(lessons, tmp_path, monkeypatch):
-    """The next cycle begins with the averaged weights, and the last look is at what is kept."""
-    averaged, taken, looked = [], [], []
-
-    class Average(WeightAverage):
-        def restart(self):
-            averaged.append([value.clone() for value in self.values])
-            assert not same(averaged[-1], weights()), "the weights themselves are others"
-            super().restart()
-
-    class Mean(MeanOfEnds):
-        def add(self):
-            taken.append((progress_of(tmp_path), weights()))
-            super().add()
-
-    model = still(conventions=["meld", "crowd"])
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    monkeypatch.setattr(training.labels.fit, "WeightAverage", Average)
-    monkeypatch.setattr(training.labels.fit, "MeanOfEnds", Mean)
-    monkeypatch.setattr(training.labels.fit, "look", lambda *_: looked.append(weights()))
-
-    def weights():
-        return [parameter.detach().clone() for parameter in trained]
-
-    def progress_of(folder):
-        return sum("loss" in entry for entry in read_log(folder))
-
-    def same(some, others):
-        return all(torch.allclose(one, other, atol=1e-6) for one, other in zip(some, others, strict=True))
-
-    recipe = replace(RECIPE, updates=9, cycles=(2, 1), batch=4, evaluations=1, averaging=0.9, learning_rate=0.01)
-    arguments = SimpleNamespace(out=tmp_path, checkpoint_every=100)
-    fit(JointModel(model), lessons, {}, small_tokenizer(), recipe, Accelerator(cpu=True), arguments)
-    assert [update for update, _ in taken] == [6, 9]
-    assert all(same(kept, own) for (_, kept), own in zip(taken, averaged, strict=True))
-    mean = [(first + last) / 2 for first, last in zip(*averaged, strict=True)]
-    assert same(weights(), mean) and not same(mean, averaged[1])
-    assert len(looked) == 1 and same(looked[0], mean)
 
 
 def test_a_checkpoint_is_only_of_the_same_lessons(lessons):

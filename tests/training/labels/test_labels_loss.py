@@ -57,11 +57,14 @@ def test_a_target_has_the_share_that_the_makers_label_has_of_each_of_ours(names,
     assert {LABELS[label]: values[label] for label in np.flatnonzero(values)} == shares
 
 
-@pytest.mark.parametrize("labels", [[SAD], [SAD, ANGRY], [ANGRY, SAD, ASKING]])
-def test_all_labels_of_a_reader_count_whole(labels):
+@pytest.mark.parametrize(
+    ("labels", "shares"),
+    [([SAD], {SAD: 1}), ([SAD, ANGRY], {SAD: 0.65, ANGRY: 0.35}), ([ANGRY, SAD, ASKING], {ANGRY: 0.5, SAD: 0.28})],
+)
+def test_the_labels_of_a_reader_are_shares_the_best_first(labels, shares):
     target = target_of_reader(labels)
-    assert target.kind == Kind.SHARES
-    assert {label: target.values[label] for label in np.flatnonzero(target.values)} == dict.fromkeys(labels, 1)
+    assert target.kind == Kind.SHARES and target.values.sum() == pytest.approx(1)
+    assert {label: target.values[label] for label in shares} == pytest.approx(shares)
     assert target_of_reader([]) is None
 
 
