@@ -1,5 +1,10 @@
 """`edos label`."""
 
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +29,10 @@ def label(
     ],
     out: Annotated[
         Path,
-        typer.Option(help="File of JSON lines to write; for a folder of `edos curate` a folder.", show_default=False),
+        typer.Option(
+            help="File of JSON lines to write, `-` for standard output; for a folder of `edos curate` a folder.",
+            show_default=False,
+        ),
     ],
     model: Annotated[str, typer.Option(help=f"What labels: {MODELS}.")] = "general",
     device: Annotated[
@@ -66,23 +74,44 @@ def label(
     from edos_dataset.commands.languages import foreign_lines
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.stages import AnnotateDialogues
+    from edos_dataset.releases.dialogues import curated_config
     from edos_dataset.releases.given.sources import Selection
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
 
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens, trust_remote_code)
-    with progress_bars() as progress:
+    engine, printed = engine or default_engine(), str(out) == "-"
+    if printed and engine == "accelerate":
+        raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
+    if printed and curated_config(source, config) is not None:
+        raise ValueError(f"{source} is a folder and becomes a folder: give one as --out, not standard output")
+    with _target(out) as target, progress_bars() as progress:
         done = label_dialogues(
             source,
-            out,
+            target,
             stage,
             meant=Selection(config, split, revision, column, form),
             force=force,
             workers=workers or default_workers(stage.device),
-            engine=engine or default_engine(),
+            engine=engine,
             progress=progress,
         )
     if done is None:  # another process tells
         return
     again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
     counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
-    say([escape(f"{counts} labelled by {stage.labeler.source}{again}"), *map(escape, foreign_lines(done, stage))])
+    told = f"{counts} labelled by {stage.labeler.source}{again}"
+    say([escape(told), *map(escape, foreign_lines(done, stage))], stderr=printed)
+
+
+@contextmanager
+def _target(out: Path) -> Iterator[Path]:
+    """Give the file to write; where `out` is "-", one whose lines go to standard output when it is whole."""
+    if str(out) != "-":
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="edos-label-") as folder:
+        target = Path(folder) / "labelled.jsonl"
+        yield target
+        with target.open("rb") as lines:
+            shutil.copyfileobj(lines, sys.stdout.buffer)
+        sys.stdout.buffer.flush()

@@ -59,6 +59,16 @@ def read(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
+def test_lines_may_go_to_standard_output_and_nothing_else_does(folder, labelled):
+    """Not from several processes of a launcher."""
+    command = ["label", folder / "in.jsonl", "--model", folder / "model", "--out", "-", "--workers", 1]
+    done = edos(*command)
+    assert done.stdout_bytes == labelled.read_bytes()
+    assert "turns of 60 dialogues labelled by model@" in done.stderr
+    done = edos(*command, "--engine", "accelerate")
+    assert done.exit_code == 1 and "standard output is for one process" in done.stderr
+
+
 def test_lines_come_in_order_with_the_labels_of_the_model(folder, labelled):
     found, given = read(labelled), read(folder / "in.jsonl")
     dialogues = [row["turns"] for row in given]
@@ -234,6 +244,8 @@ def test_a_folder_keeps_its_rows_and_splits(folder, tmp_path):
 
     (tmp_path / "data").mkdir()
     given = {row["dialogue_id"]: row for row in published(tmp_path / "data")}
+    done = edos("label", tmp_path / "data", "--model", folder / "model", "--out", "-")
+    assert done.exit_code == 1 and "is a folder and becomes a folder: give one as --out" in done.stderr
     done = edos(
         "label", tmp_path / "data", "--model", folder / "model", "--out", tmp_path / "new", "--workers", 1, "--top", 5
     )
