@@ -178,11 +178,7 @@ def load_labeler(
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Return the name of a model and that of its answer, empty where none is meant, as in that of a folder.
-
-    Raises:
-        ValueError: one of the two is missing.
-    """
+    """Return the name of a model and that of its answer, empty where none is meant, as in that of a folder."""
     model, sign, answer = name.partition("#")
     if not sign or Path(name).exists():
         return name, ""
@@ -200,11 +196,7 @@ def _saved(
     encoder_identity: str | None = None,
     answer: str = "",
 ) -> SavedLabeler:
-    """Return the labeler that goes with the kind of model in a folder.
-
-    Raises:
-        ValueError: it has no answers to choose from, or not that one.
-    """
+    """Return the labeler that goes with the kind of model in a folder."""
     if sees_vectors(folder):
         own = answer or None
         return ContextLabeler(folder, device, batch_tokens, identity, trust_remote_code, encoder_identity, own)
