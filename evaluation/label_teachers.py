@@ -125,9 +125,9 @@ def contrasted(folder: Path, base_model: str, steps: int, batch: int, out: Path)
     model.train()
     for step in range(steps):
         chosen = [pairs[order[(step * batch + row) % len(order)]] for row in range(batch)]
-        left, right = (
-            normalize(model({**model.tokenize(list(side))})["sentence_embedding"]) for side in zip(*chosen, strict=True)
-        )
+        with torch.autocast("cpu", torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+            sides = [model(model.tokenize(list(side)))["sentence_embedding"] for side in zip(*chosen, strict=True)]
+        left, right = (normalize(side.float()) for side in sides)
         cosines, truth = _SCALE * left @ right.T, torch.arange(batch)
         loss = (cross_entropy(cosines, truth) + cross_entropy(cosines.T, truth)) / 2
         torch.autograd.backward(loss)

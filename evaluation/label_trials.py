@@ -39,7 +39,7 @@ PLAIN = "plain"
 CHECKPOINT_EVERY = 200
 
 
-CONTRASTED = (300, 64)
+CONTRASTED = (100, 64)
 """Updates, and pairs of turns in each, of the encoder that first learns which turns follow each other."""
 
 
