@@ -30,7 +30,7 @@ def calibrate(logits: Floats, targets: Floats) -> Calibration:
 
     Args:
         logits: float32 [n, 41].
-        targets: float32 [n, 41], how far each label is right; that are those with at least `_CLEAR` of the largest.
+        targets: float32 [n, 41], the shares of the labels; right are those with at least `_CLEAR` of the largest share.
 
     Raises:
         ValueError: there are no two turns, one for each half.
