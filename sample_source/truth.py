@@ -65,9 +65,9 @@ def film_turns(film: Screenplay) -> list[dict[str, Any]]:
 
 
 def turn_rejects(film: Screenplay, bad: Iterable[BadTurn]) -> list[dict[str, str]]:
-    """List the turns that leave a film, with their reasons: the planned ones and what they take with them.
+    """List the turns that leave a film, with their reasons: the planned ones and those that they leave alone.
 
-    After a removed turn all following turns of the dialogue go; a dialogue with one turn left goes too.
+    A removed turn parts its dialogue; a part of one turn leaves, too.
 
     Raises:
         ValueError: a planned turn is not in its scene, so that plan and screenplay differ.
@@ -80,9 +80,9 @@ def turn_rejects(film: Screenplay, bad: Iterable[BadTurn]) -> list[dict[str, str
             raise ValueError(f"film {plan.film}, scene {plan.scene}: no turn begins {plan.text!r}")
         place = places[-1]
         rejects.append({"text": texts[place], "reason": plan.reason})
-        rejects.extend({"text": text, "reason": "after_removed_turn"} for text in texts[place + 1 :])
-        if place == 1:
-            rejects.append({"text": texts[0], "reason": "single_turn"})
+        for alone in (texts[:place], texts[place + 1 :]):
+            if len(alone) == 1:
+                rejects.append({"text": alone[0], "reason": "single_turn"})
     return rejects
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.cleaning.rules import cut_turns
+from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
 from edos_dataset.runs.partitions import Keys, PartitionedStep
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import KEYED_TURN, REASON, TURN
@@ -51,10 +51,12 @@ class CapUtterances(PartitionedStep):
     Args:
         limit: occurrences that stay, from 1 to 2,147,483,648.
         memory: bytes for a partition of the keys, from 88 to 1 TiB.
+        after_removed: what becomes of what follows a removed turn, as in cleaning: "split" or "drop".
     """
 
     limit: int = 100
     memory: int = 1 << 30
+    after_removed: AfterRemoved = "split"
 
     name: ClassVar[str] = "cap"
     unit: ClassVar[Unit] = "turns"
@@ -65,6 +67,7 @@ class CapUtterances(PartitionedStep):
     def __post_init__(self) -> None:
         """Check the parameters."""
         check_ranges(self, limit=(1, 1 << 31), memory=(self.bytes_a_unit, 1 << 40))
+        check_after_removed(self.after_removed)
 
     @property
     def limit_of_key(self) -> int:
@@ -110,7 +113,7 @@ class CapUtterances(PartitionedStep):
         codes: list[str | None] = [None] * len(turns)
         for row, turn, reason in zip(*(removals[column].to_pylist() for column in REMOVALS.names), strict=True):
             codes[offsets[row] + turn] = reason
-        return cut_turns(table, codes)
+        return cut_turns(table, codes, after_removed=self.after_removed)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,25 @@
-"""How the members of a list column leave a table: by a code each, into rows of their own."""
+"""How the members of a list column leave a table, by a code each, into rows of their own; and what becomes of a
+dialogue where a turn leaves.
+"""
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.arrays import unnest
 from edos_dataset.schema.tables import REASON
+
+AFTER_REMOVED = "after_removed_turn"
+"""Reason of what follows a rejected turn."""
+
+SINGLE = "single_turn"
+"""Reason of the turn that is left alone."""
+
+AfterRemoved = Literal["split", "drop"]
+"""What becomes of what follows a rejected turn: a dialogue of its own, or it leaves, too (the papers)."""
 
 
 def part(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]) -> pa.Table:
@@ -39,3 +52,89 @@ def part(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]
     return taken.set_column(taken.column_names.index(column), table.schema.field(column), members).append_column(
         REASON, names
     )
+
+
+def cut_turns(
+    table: pa.Table,
+    reasons: Sequence[str | None] | pa.Array | None = None,
+    of_dialogues: Sequence[str] = (),
+    after_removed: AfterRemoved = "split",
+) -> pa.Table:
+    """End each dialogue before its first rejected turn.
+
+    The rejected turn leaves for its reason; what follows it begins a new dialogue, named by its first sentence, or
+    leaves as "after_removed_turn". A dialogue that is left with one turn leaves as "single_turn".
+
+    Args:
+        table: dialogues.
+        reasons: for each turn of the table, dialogue after dialogue, why it is rejected, or null.
+        of_dialogues: reasons that hold for dialogues rather than turns: a later turn keeps them.
+        after_removed: what becomes of the turns after a rejected one: "split" or "drop".
+
+    Returns:
+        The table with the column `reason`; for each input row what stays, if anything, then what leaves; where a row
+        is split, so for each of its dialogues.
+    """
+    turns, offsets = unnest(table, "turns")
+    given = pa.nulls(len(turns), pa.string()) if reasons is None else pa.array(reasons, pa.string())
+    if len(given) != len(turns):
+        raise ValueError(f"{len(given)} reasons for {len(turns)} turns: give one for each turn, null where it stays")
+    names = sorted(set(pc.unique(given).to_pylist()) - {None, AFTER_REMOVED, SINGLE})
+    names += [AFTER_REMOVED, SINGLE]
+    codes = pc.fill_null(pc.add(pc.index_in(given, pa.array(names, pa.string())), 1), 0).to_numpy()
+    own = np.isin(codes, [names.index(reason) + 1 for reason in of_dialogues if reason in names])
+    if after_removed == "split":
+        table, offsets = _split_after(table, turns, offsets, (codes > 0) & ~own)
+
+    lengths = np.diff(offsets)
+    place = np.arange(len(turns)) - np.repeat(offsets[:-1], lengths)
+    first = lengths.copy()
+    rejected = np.flatnonzero(codes)
+    np.minimum.at(first, np.repeat(np.arange(len(lengths)), lengths)[rejected], place[rejected])
+    stay = np.repeat(first, lengths)
+    codes = np.where((place > stay) & ~own, len(names) - 1, codes)
+    codes = np.where((place == 0) & (stay == 1), len(names), codes)
+    return part(table, "turns", codes, names)
+
+
+def check_after_removed(choice: str) -> None:
+    """Raise ValueError where a stage is given another choice than those of AfterRemoved."""
+    if choice not in get_args(AfterRemoved):
+        raise ValueError(f"after_removed is {choice!r}; give 'split' or 'drop'")
+
+
+def _split_after(
+    table: pa.Table, turns: pa.StructArray, offsets: np.ndarray, last: np.ndarray
+) -> tuple[pa.Table, np.ndarray]:
+    """Split dialogues after some turns.
+
+    Args:
+        table: dialogues.
+        turns: their turns.
+        offsets: [dialogues + 1] places at which the dialogues begin in `turns`.
+        last: [turns] whether another dialogue begins with the next turn.
+
+    Returns:
+        The table of all dialogues, in order, the first of each row under its old id, and their offsets.
+    """
+    new = np.setdiff1d(np.flatnonzero(last) + 1, offsets)
+    if not len(new):
+        return table, offsets
+    # a row without turns stays, so of equal offsets each stays
+    both = np.r_[offsets[:-1], new]
+    order = np.argsort(both, kind="stable")
+    rows = np.r_[np.arange(table.num_rows), np.searchsorted(offsets, new, side="right") - 1][order]
+    split = np.r_[both[order], len(turns)]
+    ids = table["dialogue_id"].cast(pa.string()).take(pa.array(rows))
+    begun = pa.array(order >= table.num_rows)
+    sentences = turns.field("sentence_ids")
+    firsts = sentences.flatten().take(pa.array((sentences.offsets.to_numpy() - sentences.offsets[0].as_py())[new]))
+    documents = table["document_id"].cast(pa.string()).take(pa.array(rows)).filter(begun)
+    named = pc.binary_join_element_wise(documents, firsts.cast(pa.string()), "#")
+    taken = table.take(pa.array(rows))
+    for column, values in (
+        ("dialogue_id", pc.replace_with_mask(ids.combine_chunks(), begun, named.combine_chunks())),
+        ("turns", pa.ListArray.from_arrays(pa.array(split, pa.int32()), turns)),
+    ):
+        taken = taken.set_column(taken.column_names.index(column), table.schema.field(column), values)
+    return taken, split

@@ -1,8 +1,5 @@
-"""The papers' cleaning rules for turns (EDOS, Section 3; Xie & Pu, Appendix A), and how a dialogue is cut where a turn
-goes.
-"""
+"""The papers' cleaning rules for turns (EDOS, Section 3; Xie & Pu, Appendix A)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -12,17 +9,11 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.captions import split_speaker
-from edos_dataset.cleaning.rejects import part
+from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
 from edos_dataset.languages.codes import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import TURN
 from edos_dataset.text import normalise, tokenize
-
-AFTER_REMOVED = "after_removed_turn"
-"""Reason of what follows a rejected turn."""
-
-SINGLE = "single_turn"
-"""Reason of the turn that is left alone."""
 
 RULES = (
     "documentary",
@@ -44,45 +35,9 @@ _GOOD_START = r"^[\p{L}\p{N}'\"“”„«»‘’‚‹›¿¡]"
 _NO_LETTER = r"[^\p{L}\p{M} ]"
 
 
-def cut_turns(
-    table: pa.Table, reasons: Sequence[str | None] | pa.Array | None = None, of_dialogues: Sequence[str] = ()
-) -> pa.Table:
-    """End each dialogue before its first rejected turn.
-
-    The rejected turn leaves for its reason and what follows it as "after_removed_turn"; a dialogue that is left with
-    one turn leaves as "single_turn".
-
-    Args:
-        table: dialogues.
-        reasons: for each turn of the table, dialogue after dialogue, why it is rejected, or null.
-        of_dialogues: reasons that hold for dialogues rather than turns: a later turn keeps them.
-
-    Returns:
-        The table with the column `reason`; for each input row what stays, if anything, then what leaves.
-    """
-    turns, offsets = unnest(table, "turns")
-    given = pa.nulls(len(turns), pa.string()) if reasons is None else pa.array(reasons, pa.string())
-    if len(given) != len(turns):
-        raise ValueError(f"{len(given)} reasons for {len(turns)} turns: give one for each turn, null where it stays")
-    names = sorted(set(pc.unique(given).to_pylist()) - {None, AFTER_REMOVED, SINGLE})
-    names += [AFTER_REMOVED, SINGLE]
-    codes = pc.fill_null(pc.add(pc.index_in(given, pa.array(names, pa.string())), 1), 0).to_numpy()
-
-    lengths = np.diff(offsets)
-    place = np.arange(len(turns)) - np.repeat(offsets[:-1], lengths)
-    first = lengths.copy()
-    rejected = np.flatnonzero(codes)
-    np.minimum.at(first, np.repeat(np.arange(len(lengths)), lengths)[rejected], place[rejected])
-    stay = np.repeat(first, lengths)
-    own = np.isin(codes, [names.index(reason) + 1 for reason in of_dialogues if reason in names])
-    codes = np.where((place > stay) & ~own, len(names) - 1, codes)
-    codes = np.where((place == 0) & (stay == 1), len(names), codes)
-    return part(table, "turns", codes, names)
-
-
 @dataclass(frozen=True)
 class CleanTurns(Stage):
-    """Apply the papers' rules to each turn; the first turn that breaks one ends its dialogue.
+    """Apply the papers' rules to each turn; a turn that breaks one ends its dialogue.
 
     Spaces are collapsed, and an opening "..." (a sentence that goes on) and "NAME:" are taken off, before the rules are
     tried. Lengths count words and punctuation (see `tokenize`), repetition counts words alone: commas and full stops
@@ -96,6 +51,8 @@ class CleanTurns(Stage):
         min_letters: least share of letters among the characters other than spaces, 0 to 1.
         min_distinct: least share of distinct words, compared without case, 0 to 1.
         drop_documentaries: whether all turns of films of the genre Documentary leave.
+        after_removed: what follows a turn that breaks a rule begins a new dialogue ("split"), or leaves ("drop"; the
+            papers).
     """
 
     unit_of_length: Literal["tokens", "characters"] = "tokens"
@@ -104,6 +61,7 @@ class CleanTurns(Stage):
     min_letters: float = 0.6
     min_distinct: float = 2 / 3
     drop_documentaries: bool = True
+    after_removed: AfterRemoved = "split"
 
     name: ClassVar[str] = "clean"
     unit: ClassVar[Unit] = "turns"
@@ -118,6 +76,7 @@ class CleanTurns(Stage):
                 f"min_length {self.min_length} and max_length {self.max_length}: give 0 <= min_length <= max_length"
             )
         check_ranges(self, max_length=(0, 1 << 31))
+        check_after_removed(self.after_removed)
         for parameter in ("min_letters", "min_distinct"):
             if not 0 <= getattr(self, parameter) <= 1:
                 raise ValueError(f"{parameter} is {getattr(self, parameter)}, but a share lies between 0 and 1")
@@ -135,7 +94,8 @@ class CleanTurns(Stage):
             pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(TURN))
         )
         tidy = table.set_column(table.column_names.index("turns"), table.schema.field("turns"), lists)
-        return cut_turns(tidy, pa.array([*RULES, None], pa.string()).take(pa.array(code)), of_dialogues=["documentary"])
+        reasons = pa.array([*RULES, None], pa.string()).take(pa.array(code))
+        return cut_turns(tidy, reasons, ["documentary"], self.after_removed)
 
     def _broken(self, texts: pa.StringArray, offsets: np.ndarray, documentary: np.ndarray) -> dict[str, np.ndarray]:
         strings = texts.to_pylist()

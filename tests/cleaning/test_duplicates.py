@@ -29,9 +29,14 @@ SMALL = 250  # bytes of memory: three keys a pass
 def table_of(dialogues):
     """Build DIALOGUES out of (id, texts) pairs."""
     turns = [
-        [{"text": text, "start": None, "end": None, "sentence_ids": [1]} for text in texts] for _, texts in dialogues
+        [
+            {"text": text, "start": None, "end": None, "sentence_ids": [place]}
+            for place, text in enumerate(texts, start=1)
+        ]
+        for _, texts in dialogues
     ]
-    columns = {"dialogue_id": [dialogue_id for dialogue_id, _ in dialogues], "turns": pa.array(turns, pa.list_(TURN))}
+    ids = [dialogue_id for dialogue_id, _ in dialogues]
+    columns = {"dialogue_id": ids, "document_id": ids, "turns": pa.array(turns, pa.list_(TURN))}
     return KeyTurns()(
         pa.table(
             [columns.get(field.name, pa.nulls(len(dialogues), field.type)) for field in DIALOGUES], schema=DIALOGUES
@@ -169,9 +174,10 @@ def test_equal_hashes_are_not_equal_texts(monkeypatch):
 
 
 def test_a_removed_turn_ends_its_dialogue():
+    """What follows leaves too, or is a dialogue of its own."""
     table = table_of([("a", ["One one", "Two two", "Three three", "Four four"]), ("b", ["One one", "Two two"])])
     removals = pa.table({"row": [0, 1], "turn": [2, 1], "reason": ["too_frequent"] * 2}, REMOVALS)
-    kept, rejected = split_rejects(CapUtterances().apply(table, removals))
+    kept, rejected = split_rejects(CapUtterances(after_removed="drop").apply(table, removals))
     assert [(row["dialogue_id"], len(row["turns"])) for row in kept.to_pylist()] == [("a", 2)]
     left = {(row["dialogue_id"], row["reason"], row["turns"][0]["text"]) for row in rejected.to_pylist()}
     assert left == {

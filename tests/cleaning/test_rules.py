@@ -1,4 +1,4 @@
-"""Each rule of the papers removes what it should, for its own reason, and the rest of the dialogue after it."""
+"""Each rule of the papers removes what it should, for its own reason, and ends the dialogue there."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edos_dataset.cleaning.rules import CleanTurns, cut_turns
+from edos_dataset.cleaning.rejects import cut_turns
+from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.runs.pipeline import count_units, split_rejects
 from edos_dataset.schema import DIALOGUES
 
@@ -131,25 +132,57 @@ def test_texts_are_tidied(raw: str, text: str) -> None:
     assert outcome(CleanTurns()(dialogues([raw, *GOOD])))[0] == [text, *GOOD]
 
 
-def test_what_follows_a_removed_turn_goes_too() -> None:
+def kept_dialogues(table: pa.Table) -> dict[str, list[str]]:
+    """Return the texts of each dialogue that stays, by its id."""
+    return {row["dialogue_id"]: [turn["text"] for turn in row["turns"]] for row in split_rejects(table)[0].to_pylist()}
+
+
+def test_what_follows_a_removed_turn_is_a_dialogue_of_its_own() -> None:
+    """It is named by its first sentence; before and after, a turn that is left alone leaves."""
+    table = dialogues([*GOOD, "...", "Never mind.", "I do mind."], [GOOD[0], "No, no.", "No, no, no!", *GOOD[1:]], GOOD)
+    cleaned = CleanTurns()(table)
+    assert kept_dialogues(cleaned) == {
+        "d#0": GOOD,
+        "d#5": ["Never mind.", "I do mind."],
+        "d#4": GOOD[1:],
+        "d#2": GOOD,
+    }
+    leave = {"": "bad_start", GOOD[0]: "single_turn", "No, no.": "repetitive", "No, no, no!": "repetitive"}
+    assert outcome(cleaned)[1] == leave
+    assert count_units(cleaned, "turns") == count_units(table, "turns")
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=8), max_size=5))
+def test_only_removed_turns_and_lonely_ones_leave(removed: list[list[bool]]) -> None:
+    """What stays are the stretches of two turns and more between those that leave, each whole and in order."""
+    texts = [[f"{row} {place}" for place in range(len(each))] for row, each in enumerate(removed)]
+    reasons = ["gone" if flag else None for each in removed for flag in each]
+    stretches = []
+    for row, each in enumerate(removed):
+        marks = "".join("x" if flag else str(place) for place, flag in enumerate(each))
+        stretches += [[f"{row} {place}" for place in piece] for piece in marks.split("x") if len(piece) > 1]
+    kept, _ = split_rejects(cut_turns(dialogues(*texts), reasons))
+    assert [[turn["text"] for turn in turns] for turns in kept["turns"].to_pylist()] == stretches
+
+
+def test_what_follows_a_removed_turn_may_go_too() -> None:
     """Xie & Pu: the context of later turns is broken."""
-    stay, leave = outcome(CleanTurns()(dialogues([*GOOD, "...", "Never mind.", "I do mind."])))
+    clean = CleanTurns(after_removed="drop")
+    stay, leave = outcome(clean(dialogues([*GOOD, "...", "Never mind.", "I do mind."])))
     assert stay == GOOD
     assert leave == {"": "bad_start", "Never mind.": "after_removed_turn", "I do mind.": "after_removed_turn"}
-
-
-def test_a_removed_first_turn_takes_the_dialogue() -> None:
-    """Everything follows it."""
-    stay, leave = outcome(CleanTurns()(dialogues(["#1 fan here", *GOOD], GOOD)))
+    stay, leave = outcome(clean(dialogues(["#1 fan here", *GOOD], GOOD)))
     assert stay == GOOD
     assert leave == {"#1 fan here": "bad_start", **dict.fromkeys(GOOD, "after_removed_turn")}
+    stay, leave = outcome(clean(dialogues([GOOD[0], "No, no, no!", GOOD[1]])))
+    assert (stay, leave) == ([], {GOOD[0]: "single_turn", "No, no, no!": "repetitive", GOOD[1]: "after_removed_turn"})
 
 
 def test_a_single_turn_is_no_dialogue() -> None:
-    """From the start, or after the rest was cut off."""
+    """From the start, or where turns beside it leave."""
     assert outcome(CleanTurns()(dialogues(["I am alone here."]))) == ([], {"I am alone here.": "single_turn"})
     stay, leave = outcome(CleanTurns()(dialogues([GOOD[0], "No, no, no!", GOOD[1]])))
-    assert (stay, leave) == ([], {GOOD[0]: "single_turn", "No, no, no!": "repetitive", GOOD[1]: "after_removed_turn"})
+    assert (stay, leave) == ([], {GOOD[0]: "single_turn", "No, no, no!": "repetitive", GOOD[1]: "single_turn"})
 
 
 def test_the_first_turn_repeats_nothing() -> None:
@@ -181,7 +214,8 @@ def test_other_columns_of_a_turn_stay_with_it() -> None:
 def test_dialogues_are_cut_at_given_turns() -> None:
     """The tail leaves as after_removed_turn, a rest of one turn as single_turn; any reason may be given."""
     table = dialogues(["a", "b", "c", "d"], ["e", "f"], ["g", "h"])
-    stay, leave = outcome(cut_turns(table, [None, None, "too_frequent", None, None, "too_frequent", None, None]))
+    reasons = [None, None, "too_frequent", None, None, "too_frequent", None, None]
+    stay, leave = outcome(cut_turns(table, reasons, after_removed="drop"))
     assert stay == ["a", "b", "g", "h"]
     assert leave == {"c": "too_frequent", "d": "after_removed_turn", "e": "single_turn", "f": "too_frequent"}
     assert outcome(cut_turns(table))[1] == {}
@@ -193,6 +227,7 @@ def test_dialogues_are_cut_at_given_turns() -> None:
     ("parameters", "message"),
     [
         ({"unit_of_length": "words"}, "'words'"),
+        ({"after_removed": "keep"}, "'keep'; give 'split' or 'drop'"),
         ({"min_length": 5, "max_length": 4}, "min_length 5 and max_length 4"),
         ({"min_letters": 60}, "min_letters is 60"),
         ({"min_distinct": -0.1}, "min_distinct is -0.1"),
