@@ -23,7 +23,8 @@ from typing import Any
 from lxml import etree
 
 from benchmarks.machine import command_line, describe_machine
-from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import curate
 from edos_dataset.runs.shards import write_text
 from edos_dataset.sources.inventory import find_films
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.machine import command_line, describe_machine
-from edos_dataset.commands.curate import subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.runs.shards import write_text

@@ -28,7 +28,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films, subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.pipeline import Stage, count_units
 from edos_dataset.runs.settings import override

@@ -10,7 +10,8 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.commands.curate import curate, pipeline_of
+from edos_dataset.commands.built_in import pipeline_of
+from edos_dataset.commands.curate import curate
 from edos_dataset.releases.folders import folder_files, folder_tables
 from edos_dataset.releases.raw import data_folder
 from edos_dataset.runs.fingerprints import hash_json

@@ -28,9 +28,9 @@ def curate(
         Path, typer.Option(help="Folder to write; one of an earlier run is brought up to date.", show_default=False)
     ],
     recipe: Annotated[
-        Path | None,
-        typer.Option(help="YAML list of stages, as `edos recipe` prints it.", show_default="the built-in one"),
-    ] = None,
+        str,
+        typer.Option(help="`default`, `papers`, or a YAML list of stages, as `edos recipe` prints these."),
+    ] = "default",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Change a parameter: `dialogues.gap=4.0`. May be repeated.")
     ] = None,
@@ -72,6 +72,7 @@ def curate(
     """
     from edos_dataset.cli.tables import estimate_lines, run_report
     from edos_dataset.commands import curate as curating
+    from edos_dataset.commands.built_in import pipeline_of
     from edos_dataset.commands.estimate import estimate
     from edos_dataset.commands.languages import language_remarks
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
@@ -79,7 +80,7 @@ def curate(
     from edos_dataset.runs.pipeline import check_pipeline
     from edos_dataset.sources.inventory import find_films
 
-    pipeline = curating.pipeline_of(
+    pipeline = pipeline_of(
         recipe,
         labels=labels,
         weak_model=weak_model,

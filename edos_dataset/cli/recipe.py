@@ -8,11 +8,19 @@ from edos_dataset.cli.errors import explained
 
 
 @explained()
-def recipe(labels: Annotated[bool, typer.Option(help="With the labelling stages.")] = True) -> None:
-    """Print the built-in recipe as YAML, each parameter below what it means, to edit and give back with
+def recipe(
+    name: Annotated[
+        str, typer.Argument(help="`default`, for the truest data, or `papers`, what the papers did.")
+    ] = "default",
+    labels: Annotated[bool, typer.Option(help="With the labelling stages.")] = True,
+) -> None:
+    """Print a built-in recipe as YAML, each parameter below what it means, to edit and give back with
     `edos curate --recipe`.
     """
-    from edos_dataset.commands.curate import pipeline_of
+    from edos_dataset.commands.built_in import BUILT_IN, pipeline_of
     from edos_dataset.runs.described import described_recipe
+    from edos_dataset.runs.recipes import RecipeError, nearest
 
-    typer.echo(described_recipe(pipeline_of(labels=labels)), nl=False)
+    if name not in BUILT_IN:
+        raise RecipeError(f"no built-in recipe is named {name!r}{nearest(name, list(BUILT_IN))}")
+    typer.echo(described_recipe(pipeline_of(name, labels=labels)), nl=False)

@@ -1,22 +1,15 @@
-"""From subtitles to a published folder. Read this file first: a pipeline is a plain list of stages, and `curate`
-carries it out.
+"""From subtitles to a published folder. Read this file first: a pipeline is a plain list of stages (`built_in.py` has
+ours), and `curate` carries it out.
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
-from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.commands.languages import language_remarks
-from edos_dataset.labeling.models.labelers import encoder_under
-from edos_dataset.labeling.selection import SelectDialogues
-from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.runs.cutting import Part, cut_by_hash
@@ -26,14 +19,10 @@ from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.phases import check_order
-from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, check_pipeline, count_units
-from edos_dataset.runs.recipes import Item, RecipeError, dump_recipe, load_recipe
+from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline, count_units
+from edos_dataset.runs.recipes import dump_recipe
 from edos_dataset.runs.run import Progress, Run
-from edos_dataset.runs.settings import assign, override
 from edos_dataset.runs.shards import write_text
-from edos_dataset.segmentation.dialogues import SegmentDialogues
-from edos_dataset.segmentation.sentences import SplitSentences
-from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 from edos_dataset.sources.read import ReadFilms
@@ -43,111 +32,6 @@ RECIPE = "recipe.yaml"
 
 SHARD_SENTENCES = 20_000
 """Sentences a shard: the unit of work, of resuming and of memory."""
-
-
-def subtitles_to_dialogues() -> list[Item]:
-    """Return the stages from files to cleaned dialogues, the config `os`."""
-    return [
-        ReadFilms(),
-        CleanLines(),
-        SplitSentences(),
-        SegmentTurns(),
-        SegmentDialogues(),
-        CleanTurns(),
-        KeyTurns(),
-        CapUtterances(),
-        DropDuplicates(),
-        Output("os"),
-    ]
-
-
-def subtitles_to_edos(weak_model: str = LabelTurns.model, model: str = AnnotateDialogues.model) -> list[Item]:
-    """Return the whole pipeline (EDOS, Section 3): dialogues, weak labels, the most emotional ones, labels with the
-    history of each turn.
-
-    Args:
-        weak_model: what labels single turns, a name that `load_labeler` knows. Where it stands on an encoder the stage
-            "encode" embeds the turns by that, once for both labelers if they share it.
-        model: what labels turns with their history.
-    """
-    encoder = encoder_under(weak_model)
-    return [
-        *subtitles_to_dialogues(),
-        *([EncodeTurns(model=encoder)] if encoder else []),
-        LabelTurns(model=weak_model),
-        SelectDialogues(),
-        Output("edos_initial"),
-        AnnotateDialogues(model=model),
-        Output("edos"),
-    ]
-
-
-KNOWN: dict[str, type[Stage] | type[CorpusStep]] = {
-    type(item).name: type(item) for item in [*subtitles_to_edos(), EncodeTurns()] if not isinstance(item, Output)
-}
-"""The stages that a recipe may name."""
-
-
-def pipeline_of(
-    recipe: Path | None = None,
-    *,
-    labels: bool = True,
-    weak_model: str | None = None,
-    model: str | None = None,
-    top: int | None = None,
-    by: str | None = None,
-    language: str | None = None,
-    settings: Sequence[str] = (),
-    trust_remote_code: bool = False,
-) -> list[Item]:
-    """Return the pipeline of a recipe, or the built-in one, with what else is given in place of its parameters.
-
-    Args:
-        recipe: a YAML file; None is the built-in pipeline.
-        labels: whether the built-in one labels.
-        weak_model: "weak_label.model"; the built-in pipeline has the stage "encode" where that needs it.
-        model: "annotate.model".
-        top: "select.top".
-        by: "select.by".
-        language: "read.language", which the other stages take from the documents.
-        settings: others, as `override` takes them.
-        trust_remote_code: run the code that came with the models; no recipe can say so.
-
-    Raises:
-        RecipeError: the recipe, or a parameter, is wrong.
-        ValueError: a stage comes twice, or before one that it needs.
-    """
-    models = {name: chosen for name, chosen in (("weak_model", weak_model), ("model", model)) if chosen is not None}
-    built_in = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
-    named = {
-        ("--language", "read.language"): language,
-        ("--top", "select.top"): top,
-        ("--by", "select.by"): by,
-        ("--weak-model", "weak_label.model"): weak_model,
-        ("--model", "annotate.model"): model,
-    }
-    wishes = [(f"{flag} {value}", parameter, value) for (flag, parameter), value in named.items() if value is not None]
-    if not labels and recipe is None:
-        _check_not_left_out({wish: parameter for wish, parameter, _ in wishes})
-        _check_not_left_out({f"--set {setting}": setting for setting in settings})
-    pipeline = load_recipe(recipe, KNOWN, custom=True) if recipe else built_in
-    for wish, parameter, value in wishes:
-        pipeline = assign(pipeline, parameter, value, wish)
-    pipeline = override(pipeline, settings)
-    check_order(pipeline)
-    return [
-        replace(item, trust_remote_code=trust_remote_code) if isinstance(item, EncodeTurns | LabelTurns) else item
-        for item in pipeline
-    ]
-
-
-def _check_not_left_out(wishes: Mapping[str, str]) -> None:
-    """Refuse what is asked of a labelling stage, STAGE.PARAMETER by the words that ask it, where none is wanted."""
-    there = {type(item) for item in subtitles_to_dialogues()}
-    for wish, target in wishes.items():
-        stage = target.partition(".")[0]
-        if stage in KNOWN and KNOWN[stage] not in there:
-            raise RecipeError(f"{wish}: --no-labels leaves the stage {stage!r} out; give one of the two")
 
 
 def language_of(pipeline: Pipeline) -> str:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate as run_curate
-from edos_dataset.commands.curate import language_of, pipeline_of
+from edos_dataset.commands.curate import language_of
 from edos_dataset.releases.load import load
 from edos_dataset.sources.inventory import find_films
 
@@ -55,7 +56,7 @@ def curate(
         sources: files, folders and zip archives of subtitles.
         out: folder to write; one of an earlier run is brought up to date.
         language: of the subtitles ("en", "pt_br"), by default that of the recipe; files of another one are left out.
-        recipe: YAML list of stages; by default the built-in one.
+        recipe: YAML list of stages, or a built-in recipe: "default" or "papers".
         settings: changes of its parameters, such as "dialogues.gap=4.0".
         labels: whether turns are labelled; without, only the config "os" is made.
         weak_model: what labels single turns; by default that of the recipe.
@@ -77,7 +78,7 @@ def curate(
     """
     given = [sources] if isinstance(sources, str | Path) else sources
     pipeline = pipeline_of(
-        None if recipe is None else Path(recipe),
+        recipe,
         labels=labels,
         weak_model=weak_model,
         model=model,

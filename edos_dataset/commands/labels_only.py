@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.cleaning.duplicates import KeyTurns
-from edos_dataset.commands.curate import KNOWN
+from edos_dataset.commands.built_in import KNOWN
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.labels_only import write_labels_only

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import edos
-from edos_dataset.commands.curate import curate, pipeline_of
+from edos_dataset.commands.built_in import pipeline_of
+from edos_dataset.commands.curate import curate
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.sources.inventory import find_films
 

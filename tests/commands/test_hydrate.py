@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import edos
-from edos_dataset.commands.curate import curate, subtitles_to_edos
+from edos_dataset.commands.built_in import subtitles_to_edos
+from edos_dataset.commands.curate import curate
 from edos_dataset.commands.hydrate import hydrate
 from edos_dataset.commands.labels_only import labelling, text_stages, write_labels
 from edos_dataset.runs.folder import FolderError

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from command_line import edos
-from edos_dataset.commands.curate import curate, language_of, pipeline_of
+from edos_dataset.commands.built_in import pipeline_of
+from edos_dataset.commands.curate import curate, language_of
 from edos_dataset.commands.languages import language_remarks
 from edos_dataset.runs.recipes import RecipeError, dump_recipe
 from edos_dataset.runs.settings import override

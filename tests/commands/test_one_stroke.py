@@ -10,7 +10,8 @@ import edos_dataset
 from crowd_tables import ByFirstWord, crowd
 from edos_dataset.augmentation.labelled import read_labelled
 from edos_dataset.augmentation.steps import SpreadStep
-from edos_dataset.commands.curate import curate, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.commands.built_in import subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.commands.curate import curate
 from edos_dataset.commands.extend import extend
 from edos_dataset.commands.hydrate import hydrate
 from edos_dataset.commands.label import label

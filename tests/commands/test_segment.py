@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from command_line import edos
-from edos_dataset.commands.curate import subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.segment import segment
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.segmentation.turns.marks import MarkTurns

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import curate
 from edos_dataset.publishing.inspection import random_dialogues
 from edos_dataset.sources.inventory import find_films
 from sudden_death import untimed
@@ -27,7 +28,8 @@ MOMENTS = random.Random(os.environ.get("EDOS_TEST_SEED", time.time_ns()))
 SCRIPT = """
 import os, sys
 from pathlib import Path
-from edos_dataset.commands.curate import curate, subtitles_to_edos
+from edos_dataset.commands.built_in import subtitles_to_edos
+from edos_dataset.commands.curate import curate
 from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
 

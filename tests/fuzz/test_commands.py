@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from edos_dataset.commands.curate import pipeline_of
+from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labels import LABELS

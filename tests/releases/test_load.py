@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import edos_dataset
-from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import curate
 from edos_dataset.labeling.models.encoder import model_folder
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only

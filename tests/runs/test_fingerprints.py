@@ -3,7 +3,7 @@
 import pytest
 
 from covered_code import covered
-from edos_dataset.commands.curate import KNOWN
+from edos_dataset.commands.built_in import KNOWN
 from edos_dataset.publishing.attach import AttachLabels
 
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from edos_dataset.commands.curate import pipeline_of
+from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 

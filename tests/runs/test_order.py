@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 from edos_dataset.augmentation.steps import KINDS
-from edos_dataset.commands.curate import KNOWN, pipeline_of, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.commands.built_in import KNOWN, pipeline_of, subtitles_to_dialogues, subtitles_to_edos
 from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import Output, Stage
 from edos_dataset.runs.recipes import RecipeError, build

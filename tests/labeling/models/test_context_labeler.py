@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from transformers import pipeline
 
-from edos_dataset.commands.curate import subtitles_to_edos
+from edos_dataset.commands.built_in import subtitles_to_edos
 from edos_dataset.labeling.models import context_labeler
 from edos_dataset.labeling.models.context import ContextClassifierConfig
 from edos_dataset.labeling.models.context_labeler import ContextLabeler

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.commands import hydrate
-from edos_dataset.commands.curate import KNOWN, pipeline_of
+from edos_dataset.commands.built_in import KNOWN, pipeline_of
 from edos_dataset.commands.labels_only import labelling
 from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, model_folder
 from edos_dataset.labeling.models.labelers import load_labeler

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.commands.curate import curate, subtitles_to_dialogues
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import curate
 from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
 from sudden_death import untimed
