@@ -1,0 +1,166 @@
+"""Dialogues of films that a reader judged whole: where each is, what was found in it, and what that comes to."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edos_dataset.arrays import Bools
+from edos_dataset.metrics.resampling import interval, resampled
+from edos_dataset.text import shown
+
+OK = "ok"
+KINDS = {
+    "two": "the turn holds the words of two speakers",
+    "border": "the turn only goes on with what the speaker of the turn before says",
+    "scene": "another conversation begins with the turn: another place, time, or other people",
+    "ocr": "letters are misread or torn apart",
+    "other": "wrong in another way, such as a caption that nobody says",
+}
+"""What may be wrong with a turn."""
+
+BANDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+"""Where the bands of certainty begin; the last ends at 1."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A dialogue that was drawn, without its text.
+
+    Attributes:
+        number: on the sheet.
+        pool: that it was drawn from.
+        file: of its film, below the folder that the run read.
+        dialogue_id: of the run.
+        sentence_ids: of its turns, as `edos segment` numbers them.
+        digests: of the turns' texts: the first 8 hex digits of each SHA-256.
+        tokens: of all turns.
+        certainty: how sure the program was that the dialogue is right, if it says so.
+        errors: kind of KINDS → turns, from 1; None before it was read.
+    """
+
+    number: int
+    pool: str
+    file: str
+    dialogue_id: str
+    sentence_ids: list[list[int]]
+    digests: list[str]
+    tokens: int
+    certainty: float | None = None
+    errors: dict[str, list[int]] | None = None
+
+
+def jsonl_of(records: Sequence[Read]) -> str:
+    """Return records as JSON lines."""
+    return "".join(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
+
+
+def read_records(path: Path) -> list[Read]:
+    """Read what `jsonl_of` wrote.
+
+    Raises:
+        ValueError: it is none.
+    """
+    records = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            records.append(Read(**json.loads(line)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}, line {number} is no dialogue that was drawn: {error}") from error
+    return records
+
+
+def with_verdicts(records: Sequence[Read], paths: Sequence[Path]) -> list[Read]:
+    """Return the dialogues of a sheet with what the reader wrote, in the order of the sheet.
+
+    Args:
+        records: as drawn.
+        paths: files of lines "NUMBER ok" or "NUMBER KIND TURN ... | ..."; blank ones and those that begin with # say
+            nothing.
+
+    Raises:
+        ValueError: a line is of another form, or a dialogue is read twice or not at all; the message names it.
+    """
+    drawn, read = {record.number: record for record in records}, dict[int, Read]()
+    for path in paths:
+        for at, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                record = _with_verdict(drawn, line)
+                if record.number in read:
+                    raise ValueError(f"dialogue {record.number} is read already")
+            except ValueError as error:
+                raise ValueError(f"{path}, line {at}: {error}") from error
+            read[record.number] = record
+    if missing := sorted(drawn.keys() - read.keys()):
+        raise ValueError(f"{len(missing)} dialogues are not read, such as {missing[0]}: each needs a line")
+    return [read[number] for number in drawn]
+
+
+def _with_verdict(drawn: Mapping[int, Read], line: str) -> Read:
+    """Return the dialogue that a line is about."""
+    number, _, rest = line.strip().partition(" ")
+    if not number.isdecimal() or not rest:
+        raise ValueError(f"expected NUMBER ok, or NUMBER KIND TURN ... | ..., got {shown(line)}")
+    if int(number) not in drawn:
+        raise ValueError(f"the sheet has no dialogue {number}")
+    record, errors = drawn[int(number)], dict[str, list[int]]()
+    for each in [] if rest.strip() == OK else rest.split("|"):
+        kind, *turns = each.split()
+        if kind not in KINDS:
+            raise ValueError(f"dialogue {number}: {kind!r} is no kind of error; there are {', '.join(KINDS)}")
+        if not turns or any(not turn.isdecimal() or not 1 <= int(turn) <= len(record.digests) for turn in turns):
+            raise ValueError(f"dialogue {number} has turns 1 to {len(record.digests)}, got {shown(each.strip())}")
+        errors[kind] = sorted({*errors.get(kind, []), *map(int, turns)})
+    return replace(record, errors=errors)
+
+
+def tally(records: Sequence[Read]) -> dict[str, Any]:
+    """Return the figures.
+
+    Returns:
+        `dialogues`, `turns`, `tokens`, `films`; shares of the dialogues, with 95 % intervals (bootstrap over films):
+        `without_error`, that and `of_pools`, and `without` each kind; `turns_with` each kind, the share of the turns;
+        `certainty`, where the program tells it, of each band the dialogues, their mean and the share without error.
+    """
+    films = np.array([record.file for record in records])
+    turns = np.array([len(record.digests) for record in records])
+    errors = [record.errors or {} for record in records]
+    right, pools = np.array([not each for each in errors]), np.array([record.pool for record in records])
+    sure = np.array([np.nan if record.certainty is None else record.certainty for record in records])
+
+    def share(of: Bools, fits: Bools = right) -> dict[str, Any]:
+        columns = np.stack([fits, np.ones(len(fits))], axis=1)[of]
+        sums = resampled(columns, films[of])
+        return {
+            "dialogues": len(columns),
+            "share": round(float(columns[:, 0].mean()), 4),
+            "interval": interval(sums[:, 0] / sums[:, 1]),
+        }
+
+    all_of = np.ones(len(records), bool)
+    bands = [(low, (sure >= low) & (sure < high)) for low, high in zip(BANDS, (*BANDS[1:], 2.0), strict=True)]
+    return {
+        "dialogues": len(records),
+        "films": len(set(films.tolist())),
+        "turns": int(turns.sum()),
+        "turns_per_dialogue": round(float(turns.mean()), 2),
+        "tokens_per_turn": round(sum(record.tokens for record in records) / float(turns.sum()), 2),
+        "without_error": share(all_of),
+        "of_pools": {pool: share(pools == pool) for pool in sorted(set(pools.tolist()))},
+        "without": {kind: share(all_of, np.array([kind not in each for each in errors])) for kind in KINDS},
+        "turns_with": {
+            kind: round(count / float(turns.sum()), 4)
+            for kind, count in Counter(kind for each in errors for kind, own in each.items() for _ in own).most_common()
+        },
+        "certainty": [
+            {"from": low, "mean": round(float(sure[band].mean()), 4), **share(band)}
+            for low, band in bands
+            if band.any()
+        ],
+    }
