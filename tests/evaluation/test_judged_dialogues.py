@@ -14,9 +14,7 @@ from evaluation.judged_dialogue_records import KINDS, Read, read_records, tally,
 def read(number, errors=None, turns=3, certainty=None):
     """Return a dialogue that was read."""
     ids = [[turn] for turn in range(1, turns + 1)]
-    return Read(
-        number, "show", file or f"{number}.srt", f"d#{number}", ids, ["0"] * turns, 4 * turns, certainty, errors
-    )
+    return Read(number, "show", f"{number}.srt", f"d#{number}", ids, ["0"] * turns, 4 * turns, certainty, errors)
 
 
 @pytest.fixture
