@@ -83,9 +83,9 @@ def cut_turns(
     names += [AFTER_REMOVED, SINGLE]
     codes = pc.fill_null(pc.add(pc.index_in(given, pa.array(names, pa.string())), 1), 0).to_numpy()
     own = np.isin(codes, [names.index(reason) + 1 for reason in of_dialogues if reason in names])
-    if after_removed == "split":
-        table, offsets = _split_after(table, turns, offsets, (codes > 0) & ~own)
-
+    if after_removed == "split" and len(codes):
+        table = split_before(table, np.r_[False, ((codes > 0) & ~own)[:-1]])
+        offsets = unnest(table, "turns")[1]
     lengths = np.diff(offsets)
     place = np.arange(len(turns)) - np.repeat(offsets[:-1], lengths)
     first = lengths.copy()
@@ -103,38 +103,48 @@ def check_after_removed(choice: str) -> None:
         raise ValueError(f"after_removed is {choice!r}; give 'split' or 'drop'")
 
 
-def _split_after(
-    table: pa.Table, turns: pa.StructArray, offsets: np.ndarray, last: np.ndarray
-) -> tuple[pa.Table, np.ndarray]:
-    """Split dialogues after some turns.
+def split_before(table: pa.Table, begins: np.ndarray) -> pa.Table:
+    """Split dialogues where others begin.
 
     Args:
         table: dialogues.
-        turns: their turns.
-        offsets: [dialogues + 1] places at which the dialogues begin in `turns`.
-        last: [turns] whether another dialogue begins with the next turn.
+        begins: bool [turns], dialogue after dialogue, whether another one begins with the turn; the first turn of a
+            dialogue begins one anyway.
 
     Returns:
-        The table of all dialogues, in order, the first of each row under its old id, and their offsets.
+        All dialogues in order. The first of each row keeps its id, the others are named as `ids_by_first_turn` does.
     """
-    new = np.setdiff1d(np.flatnonzero(last) + 1, offsets)
+    turns, offsets = unnest(table, "turns")
+    new = np.setdiff1d(np.flatnonzero(begins), offsets)
     if not len(new):
-        return table, offsets
-    # a row without turns stays, so of equal offsets each stays
-    both = np.r_[offsets[:-1], new]
-    order = np.argsort(both, kind="stable")
+        return table
+    starts = np.r_[offsets[:-1], new]
+    order = np.argsort(starts, kind="stable")  # of a row without turns and the next one both stay
     rows = np.r_[np.arange(table.num_rows), np.searchsorted(offsets, new, side="right") - 1][order]
-    split = np.r_[both[order], len(turns)]
-    ids = table["dialogue_id"].cast(pa.string()).take(pa.array(rows))
-    begun = pa.array(order >= table.num_rows)
-    sentences = turns.field("sentence_ids")
-    firsts = sentences.flatten().take(pa.array((sentences.offsets.to_numpy() - sentences.offsets[0].as_py())[new]))
-    documents = table["document_id"].cast(pa.string()).take(pa.array(rows)).filter(begun)
-    named = pc.binary_join_element_wise(documents, firsts.cast(pa.string()), "#")
     taken = table.take(pa.array(rows))
-    for column, values in (
-        ("dialogue_id", pc.replace_with_mask(ids.combine_chunks(), begun, named.combine_chunks())),
-        ("turns", pa.ListArray.from_arrays(pa.array(split, pa.int32()), turns)),
-    ):
+    own = pc.replace_with_mask(
+        taken["dialogue_id"].cast(pa.string()).combine_chunks(),
+        pa.array(order >= table.num_rows),
+        ids_by_first_turn(table, new),
+    )
+    lists = pa.ListArray.from_arrays(pa.array(np.r_[starts[order], len(turns)], pa.int32()), turns)
+    for column, values in (("dialogue_id", own), ("turns", lists)):
         taken = taken.set_column(taken.column_names.index(column), table.schema.field(column), values)
-    return taken, split
+    return taken
+
+
+def ids_by_first_turn(table: pa.Table, places: np.ndarray) -> pa.StringArray:
+    """Return the ids of dialogues that would begin with some turns: their document's, "#", and the id of the turn's
+    first sentence, as `SegmentDialogues` has it.
+
+    Args:
+        table: dialogues.
+        places: [n], turns as places in all turns of the table.
+    """
+    turns, offsets = unnest(table, "turns")
+    sentences = turns.field("sentence_ids")
+    firsts = sentences.offsets.to_numpy()[:-1] - sentences.offsets[0].as_py()
+    rows = pa.array(np.searchsorted(offsets, places, side="right") - 1)
+    documents = table["document_id"].cast(pa.string()).combine_chunks().take(rows)
+    numbers = sentences.flatten().take(pa.array(firsts[places])).cast(pa.string())
+    return pc.binary_join_element_wise(documents, numbers, "#")

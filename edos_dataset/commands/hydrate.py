@@ -27,6 +27,7 @@ from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, Published
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
 from edos_dataset.publishing.published import digests_of, holds, prepare_published, summary
+from edos_dataset.publishing.split_as_labelled import SplitAsLabelled
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
 from edos_dataset.runs.foreign import json_of
@@ -101,7 +102,8 @@ def hydrate(
     check_order(recipe)
     _check_scorers(stages, labels)
     inventory = find_films(sources, language_of(stages))
-    pipeline: list[Item] = [*stages, AttachLabels(str(labels.resolve()), published.content), Output(facts["config"])]
+    labelled = str(labels.resolve()), published.content
+    pipeline: list[Item] = [*stages, SplitAsLabelled(*labelled), AttachLabels(*labelled), Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
     with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
         search, run = (Run(place, crew, progress=progress) for place in (folder.run / "search", folder.run))

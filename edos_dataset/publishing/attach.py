@@ -64,7 +64,7 @@ class AttachLabels(Stage):
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Attach the labels; first the dialogues that have them, then those that leave."""
-        labels = _opened(self.folder, self.content).of_documents(table["document_id"])
+        labels = opened_labels(self.folder, self.content).of_documents(table["document_id"])
         places = pc.fill_null(
             pc.index_in(table["dialogue_id"], value_set=labels["dialogue_id"].combine_chunks()), -1
         ).to_numpy()
@@ -236,6 +236,6 @@ def _check_labels(table: pa.Table, path: Path) -> None:
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: str, content: str) -> PublishedLabels:
+def opened_labels(folder: str, content: str) -> PublishedLabels:
     """Return the labels, read once a process; `content` is there so that changed ones are read anew."""
     return PublishedLabels(Path(folder))
