@@ -34,7 +34,8 @@ from edos_dataset.arrays import Bools, Ints
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.features import Seams, read_seams
-from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns, load_scorer
+from edos_dataset.segmentation.turns.scorers import SCORERS, load_scorer
+from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.segmentation.turns.svm import SvmScorer
 
 Row = tuple[list[str], int, list[str], list[str]]

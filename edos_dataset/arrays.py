@@ -21,12 +21,14 @@ def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict
     Args:
         offsets: [rows + 1] positions in the flat columns at which each row begins, from 0 to their length.
         item: type of one struct.
-        columns: one flat sequence or Arrow array per field of `item`, all of the same length.
+        columns: one flat sequence or Arrow array per field of `item`, all of the same length; a field that is not given
+            is null.
     """
-    arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, type=field.type)
-        for field, column in ((field, columns[field.name]) for field in item)
-    ]
+    if unknown := set(columns) - {field.name for field in item}:
+        raise KeyError(f"{sorted(unknown)[0]!r} is no field of {item}")
+    size = len(next(iter(columns.values())))
+    given = ((field, columns.get(field.name, pa.nulls(size, field.type))) for field in item)
+    arrays = [column if isinstance(column, pa.Array) else pa.array(column, type=field.type) for field, column in given]
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(item))
     )

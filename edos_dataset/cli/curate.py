@@ -38,7 +38,8 @@ def curate(
         int | None, typer.Option(help="Dialogues to select for edos_initial and edos.", show_default="1,000,000")
     ] = None,
     by: Annotated[
-        str | None, typer.Option(help="Select by `emotionality` or `confidence`.", show_default="emotionality")
+        str | None,
+        typer.Option(help="Select by `emotionality`, `confidence` or `certainty`.", show_default="emotionality"),
     ] = None,
     weak_model: Annotated[
         str | None, typer.Option(help=f"What labels single turns: {MODELS}.", show_default=OF_RECIPE)

@@ -18,6 +18,7 @@ from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import CorpusStep, Output, Stage
 from edos_dataset.runs.recipes import Item, RecipeError, load_recipe, nearest
 from edos_dataset.runs.settings import assign, override
+from edos_dataset.segmentation.certainty import JudgeDialogues
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.stage import SegmentTurns
@@ -25,12 +26,20 @@ from edos_dataset.sources.read import ReadFilms
 
 DEFAULT, PAPERS = "default", "papers"
 
+LEAST_CERTAINTY = 0.8
+"""How sure the default recipe wants every seam between two sentences of a dialogue to be."""
+
 BUILT_IN: dict[str, dict[str, object]] = {
-    DEFAULT: {},
+    DEFAULT: {
+        "turns.least_certainty": LEAST_CERTAINTY,
+        "dialogues.least_certainty": LEAST_CERTAINTY,
+    },
     PAPERS: {
         "turns.scorer": "svm",
         "turns.max_pause": 5.0,
+        "turns.least_certainty": 0.0,
         "dialogues.gap": 5.0,
+        "dialogues.least_certainty": 0.0,
         "clean.unit_of_length": "tokens",
         "clean.min_length": 2,
         "clean.max_length": 100,
@@ -58,6 +67,7 @@ def subtitles_to_dialogues() -> list[Item]:
         KeyTurns(),
         CapUtterances(),
         DropDuplicates(),
+        JudgeDialogues(),
         Output("os"),
     ]
 

@@ -62,7 +62,7 @@ def curate(
         weak_model: what labels single turns; by default that of the recipe.
         model: what labels turns with their history; likewise.
         top: dialogues to select for the labelled configs.
-        by: select by "emotionality" or "confidence".
+        by: select by "emotionality", "confidence" or "certainty".
         limit: films at most.
         rejects: keep all that is dropped, with its reason, in the run's folder.
         workers: processes; their number changes no byte.

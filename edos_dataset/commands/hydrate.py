@@ -39,7 +39,8 @@ from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.schema import TURN_LABEL_CONFIGS
-from edos_dataset.segmentation.turns.stage import SCORERS, SegmentTurns
+from edos_dataset.segmentation.turns.scorers import SCORERS
+from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.contents import contents_of
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.text import hash64

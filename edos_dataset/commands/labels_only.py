@@ -17,19 +17,20 @@ from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.pipeline import Stage
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe, parse_recipe
 from edos_dataset.runs.tables import config_files
+from edos_dataset.segmentation.certainty import JudgeDialogues
 from edos_dataset.sources.read import ReadFilms
+
+_NOT_OF_TEXT = KeyTurns | JudgeDialogues | EncodeTurns | LabelTurns
 
 
 def text_stages(recipe: Sequence[Item]) -> list[Stage]:
-    """Return the stages of a recipe that make the text: all but the corpus steps, the keys that these need, and the
-    labelling.
+    """Return the stages of a recipe that make the text: all but the corpus steps, the keys that these need, what
+    judges the dialogues that they leave, and the labelling.
 
     Raises:
         ValueError: there are none, or the first does not read films.
     """
-    stages = [
-        item for item in recipe if isinstance(item, Stage) and not isinstance(item, KeyTurns | EncodeTurns | LabelTurns)
-    ]
+    stages = [item for item in recipe if isinstance(item, Stage) and not isinstance(item, _NOT_OF_TEXT)]
     if not stages or not isinstance(stages[0], ReadFilms):
         raise ValueError(
             f"the recipe of these labels does not begin with the stage {ReadFilms.name!r}, so no text can be made by it"

@@ -8,7 +8,8 @@ from edos_dataset.labeling.languages import count_foreign, languages_of
 from edos_dataset.labeling.stages import LabelTurns
 from edos_dataset.languages.codes import name_of_language, same_language
 from edos_dataset.runs.pipeline import Pipeline
-from edos_dataset.segmentation.turns.stage import SegmentTurns, load_scorer
+from edos_dataset.segmentation.turns.scorers import load_scorer
+from edos_dataset.segmentation.turns.stage import SegmentTurns
 
 
 def language_remarks(pipeline: Pipeline, language: str) -> list[str]:

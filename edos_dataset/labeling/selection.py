@@ -24,11 +24,12 @@ class SelectDialogues(CorpusStep):
     Args:
         top: dialogues that stay, from 0; 1,000,000 in the papers.
         by: "emotionality", the mean over the turns of the probabilities of the 32 emotions (Xie & Pu, Section 3), or
-            "confidence", the mean probability of the turns' labels (EDOS, Section 3).
+            "confidence", the mean probability of the turns' labels (EDOS, Section 3), or "certainty", how surely
+            nothing is wrong with the dialogue.
     """
 
     top: int = 1_000_000
-    by: Literal["emotionality", "confidence"] = "emotionality"
+    by: Literal["emotionality", "confidence", "certainty"] = "emotionality"
 
     name: ClassVar[str] = "select"
     unit: ClassVar[Unit] = "dialogues"
@@ -37,8 +38,8 @@ class SelectDialogues(CorpusStep):
     def __post_init__(self) -> None:
         """Check the parameters."""
         check_ranges(self, top=(0, (1 << 63) - 1))
-        if self.by not in ("emotionality", "confidence"):
-            raise ValueError(f"by must be 'emotionality' or 'confidence', got {self.by!r}")
+        if self.by not in ("emotionality", "confidence", "certainty"):
+            raise ValueError(f"by must be 'emotionality', 'confidence' or 'certainty', got {self.by!r}")
 
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield the dialogues of each shard that are not chosen, with the reason "not_selected"."""

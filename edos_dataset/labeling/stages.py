@@ -13,7 +13,7 @@ from edos_dataset.labeling.models.labelers import Labeler, check_labeler, encode
 from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
-from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABELLED, LABELLED_TURN, TOP
+from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABELLED, LABELLED_TURN, TOP, TURN
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats,
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ends = np.arange(len(turns) + 1) * order.shape[1]
     columns = {
-        **{name: turns.field(name) for name in ("text", "start", "end", "sentence_ids")},
+        **{name: turns.field(name) for name in TURN.names},
         "label": order[:, 0],
         "confidence": ranked[:, 0],
         "top": nest(ends, TOP, {"label": order.ravel(), "probability": ranked.ravel()}),

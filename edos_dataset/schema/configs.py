@@ -76,7 +76,7 @@ def _label() -> Any:  # noqa: ANN401 - `datasets` is untyped
 
 
 def _turn(text: str = "text") -> dict[str, Any]:
-    """Return the features of a turn without a label, as `tables.TURN`; `text` names what stands for its text."""
+    """Return the features of a turn without a label, `text` names what stands for its text."""
     from datasets import Value
 
     return {
@@ -87,12 +87,19 @@ def _turn(text: str = "text") -> dict[str, Any]:
     }
 
 
+def _cut_turn(text: str = "text") -> dict[str, Any]:
+    """Return the features of a turn that was cut out of a film, as `tables.TURN`."""
+    from datasets import Value
+
+    return {**_turn(text), "new_speaker": Value("float32"), "one_speaker": Value("float32")}
+
+
 def _labelled_turn(text: str = "text") -> dict[str, Any]:
     """Return the features of a turn with its label, as `tables.LABELLED_TURN`."""
     from datasets import Value
 
     return {
-        **_turn(text),
+        **_cut_turn(text),
         "label": _label(),
         "confidence": Value("float32"),
         "top": list_of({"label": _label(), "probability": Value("float32")}),
@@ -117,6 +124,8 @@ def _dialogues(turn: Mapping[str, Any]) -> "Features":
             "document_id": Value("string"),
             "language": Value("string"),
             "source": source,
+            "certainty": Value("float32"),
+            "expected_errors": Value("float32"),
             "turns": list_of(dict(turn)),
         }
     )
@@ -168,7 +177,7 @@ REGISTRY: Mapping[str, Config] = {
         "the same dialogues with the weak labels that chose them",
         lambda: _dialogues(_labelled_turn()),
     ),
-    "os": Config("nothing", _CURATE, "all cleaned dialogues, without labels", lambda: _dialogues(_turn())),
+    "os": Config("nothing", _CURATE, "all cleaned dialogues, without labels", lambda: _dialogues(_cut_turn())),
     LABELS_ONLY: Config(
         "turns",
         "edos labels-only",

@@ -37,6 +37,7 @@ REASONS: dict[str, str] = {
     "too_long": "The line or turn is longer than its stage allows.",
     "too_short": "The turn is shorter than the stage `clean` allows.",
     # dialogues
+    "unsure": "The dialogue is less sure than the stage `certainty` asks for.",
     "duplicate_dialogue": "Another dialogue has the same turns, and was kept.",
     "not_labelled": "The published labels have none for this dialogue.",
     "not_selected": "Other dialogues scored higher, and only as many stay as the stage `select` takes.",

@@ -66,7 +66,15 @@ LINE = pa.struct(
 """A physical line of a subtitle, or a sentence: the fields are the same."""
 
 TURN = pa.struct(
-    {"text": pa.string(), "start": pa.float64(), "end": pa.float64(), "sentence_ids": pa.list_(pa.int32())}
+    {
+        "text": pa.string(),
+        "start": pa.float64(),
+        "end": pa.float64(),
+        "sentence_ids": pa.list_(pa.int32()),
+        # probabilities, 0 to 1; null where nothing is known of how the turns were parted
+        "new_speaker": pa.float32(),  # that another person begins with it; null for the first turn of a document
+        "one_speaker": pa.float32(),  # that one person says all of it
+    }
 )
 """One speaker's utterance."""
 
@@ -105,7 +113,13 @@ MARKED = pa.schema({"document_id": pa.string(), "sentences": pa.list_(MARKED_SEN
 TURNS = pa.schema({**_DOCUMENT, "turns": pa.list_(TURN)})
 """A document as one row of turns."""
 
-DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_DOCUMENT, "turns": pa.list_(TURN)})
+_CERTAINTY = {
+    "certainty": pa.float32(),  # calibrated probability that nothing is wrong with the dialogue, 0 to 1
+    "expected_errors": pa.float32(),  # turns of two people and borders within one person's turn, 0 or more
+}
+"""How sure a dialogue is; null where no stage has judged it."""
+
+DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_DOCUMENT, **_CERTAINTY, "turns": pa.list_(TURN)})
 """One dialogue a row; the id is `<document_id>#<first sentence id>`."""
 
 REASON = "reason"
@@ -147,6 +161,7 @@ LABELLED = pa.schema(
     {
         "dialogue_id": pa.string(),
         **_DOCUMENT,
+        **_CERTAINTY,
         "turns": pa.list_(LABELLED_TURN),
         **_EMBEDDED,
         "emotionality": pa.float32(),  # mean over the turns of the summed probabilities of the 32 emotions, 0 to 1

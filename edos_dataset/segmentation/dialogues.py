@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import unnest
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import DIALOGUES
+from edos_dataset.segmentation.turns.stage import check_certainty
 
 _EDGES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60])  # seconds
 _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:], strict=True)), ">=60", "unknown")
@@ -18,15 +19,19 @@ _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:
 
 @dataclass(frozen=True)
 class SegmentDialogues(Stage):
-    """Cut a document where more than `gap` seconds pass between the end of a turn and the start of the next.
+    """Cut a document where more than `gap` seconds pass between the end of a turn and the start of the next, and where
+    it is not sure that another person begins.
 
-    Where either time is missing the two turns stay together.
+    Where either time is missing the two turns stay together; so do those of which no certainty is known.
 
     Args:
         gap: seconds without speech that part two dialogues, 0 or more.
+        least_certainty: two turns stay together only where it is at least as sure, 0 to 1, that they are two people's;
+            the stage "turns" has the same value.
     """
 
     gap: float = 5.0
+    least_certainty: float = 0.0
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "turns"
@@ -36,6 +41,7 @@ class SegmentDialogues(Stage):
         """Check the parameter."""
         if not self.gap >= 0:
             raise ValueError(f"gap is {self.gap}, but silence is measured in seconds from 0 up; the papers use 5.0")
+        check_certainty(self.least_certainty)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Turn TURNS, a document a row, into DIALOGUES."""
@@ -43,12 +49,18 @@ class SegmentDialogues(Stage):
         lengths = np.diff(offsets)
         first = np.zeros(len(turns), bool)
         first[offsets[:-1][lengths > 0]] = True
-        starts = np.flatnonzero(first | (_silences(turns) > self.gap))
+        sure = turns.field("new_speaker").to_numpy(zero_copy_only=False)
+        starts = np.flatnonzero(first | (_silences(turns) > self.gap) | (sure < np.float32(self.least_certainty)))
         rows = pa.array(np.repeat(np.arange(table.num_rows), lengths)[starts])
         ids = turns.field("sentence_ids")
         first_ids = pc.take(ids.flatten(), pa.array((ids.offsets.to_numpy() - ids.offsets[0].as_py())[starts]))
         documents = table["document_id"].take(rows)
-        columns = {name: table[name].take(rows) for name in DIALOGUES.names if name not in ("dialogue_id", "turns")}
+        columns = {
+            field.name: table[field.name].take(rows)
+            if field.name in table.column_names
+            else pa.nulls(len(rows), field.type)
+            for field in DIALOGUES
+        }
         columns["dialogue_id"] = pc.binary_join_element_wise(documents, first_ids.cast(pa.string()), "#")
         columns["turns"] = pa.ListArray.from_arrays(pa.array(np.r_[starts, len(turns)], pa.int32()), turns)
         return pa.table({name: columns[name] for name in DIALOGUES.names}, schema=DIALOGUES)

@@ -108,3 +108,20 @@ def test_no_turn_is_lost_and_batches_do_not_matter(documents: list[list[Times]],
     for key, value in stage.tally(second).items():
         counts[key] = counts.get(key, 0) + value
     assert counts == stage.tally(whole)
+
+
+def test_an_unsure_border_parts_two_dialogues() -> None:
+    """Where nothing is known of a border, it parts none."""
+    table = turns_table([(0, 1), (1, 2), (2, 3), (3, 4)])
+    rows = table.to_pylist()
+    for turn, sure in zip(rows[0]["turns"], (None, 0.8, 0.79, None), strict=True):
+        turn["new_speaker"] = sure
+    table = pa.Table.from_pylist(rows, schema=TURNS)
+    assert [len(turns) for turns in SegmentDialogues(least_certainty=0.8)(table)["turns"].to_pylist()] == [2, 2]
+    assert [len(turns) for turns in SegmentDialogues()(table)["turns"].to_pylist()] == [4]
+
+
+def test_a_certainty_is_a_probability() -> None:
+    """As the message says."""
+    with pytest.raises(ValueError, match="least_certainty is 2"):
+        SegmentDialogues(least_certainty=2)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Bools, Floats, Ints, unnest
-from edos_dataset.segmentation.turns.stage import load_scorer
+from edos_dataset.segmentation.turns.scorers import load_scorer
 from training.turns.labels import LABELLED
 
 UNKNOWN = -1

@@ -1,10 +1,7 @@
 """Sentences to turns: who goes on speaking, and when somebody else does."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,104 +13,12 @@ from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import TURN, TURNS
 from edos_dataset.segmentation.turns.continuation import smooth
 from edos_dataset.segmentation.turns.rules import RuleScorer
+from edos_dataset.segmentation.turns.scorers import SCORERS, TurnScorer, load_scorer, maker
 
-
-class TurnScorer(Protocol):
-    """What says whether a sentence belongs to the same turn as the one before."""
-
-    @property
-    def languages(self) -> tuple[str, ...] | None:
-        """Two-letter codes of the languages that it can judge; None is any."""
-        ...
-
-    @property
-    def identity(self) -> str:
-        """Hash of the weights; empty where the code is all there is."""
-        ...
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """How it was made: data, metrics, licences; empty where nothing was learned."""
-        ...
-
-    def same_turn(self, table: pa.Table) -> np.ndarray:
-        """Score every sentence of some documents; the score of one must not depend on the other documents.
-
-        Args:
-            table: SENTENCES.
-
-        Returns:
-            float32 [sentences], all documents in order, 0 to 1: how surely the speaker of the sentence before goes on;
-            NaN for the first of a document.
-        """
-        ...
-
-
-_WEIGHTS = Path(__file__).with_name("weights")
-
-
-def _rules() -> TurnScorer:
-    return RuleScorer()
-
-
-def _svm(folder: Path = _WEIGHTS / "svm") -> TurnScorer:
-    from edos_dataset.segmentation.turns.svm import SvmScorer
-
-    return SvmScorer.load(folder)
-
-
-def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
-    from edos_dataset.segmentation.turns.net import NetScorer
-
-    return NetScorer.load(folder)
-
-
-def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
-    from edos_dataset.segmentation.turns.blend import BlendScorer
-
-    return BlendScorer.load(folder)
-
-
-SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": _rules, "svm": _svm, "net": _net, "blend": _blend}
-"""What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and
-import what they need only then.
+_MARKED = 0.98
+"""How surely a mark in the file is right that overrules the scores: a dash inside a block, or the name of a speaker. In
+17,001 labelled borders before such a dash another person speaks, but names are read, and files go wrong.
 """
-
-_FILES: dict[str, Callable[[Path], TurnScorer]] = {
-    "svm.safetensors": _svm,
-    "net.safetensors": _net,
-    "svm/svm.safetensors": _blend,
-}
-
-
-def load_scorer(name: str) -> TurnScorer:
-    """Return a scorer; it is made at its first use in a process.
-
-    Args:
-        name: in SCORERS, or a folder of weights that `training/train_turn_segmenter.py` wrote.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    if name in SCORERS:
-        return _made(SCORERS[name])
-    return _made(_maker(name), Path(name))
-
-
-def _maker(folder: str) -> Callable[[Path], TurnScorer]:
-    """Return what reads a folder of weights, known by its files."""
-    for file, make in _FILES.items():
-        if (Path(folder) / file).is_file():
-            return make
-    raise ValueError(
-        f"no turn scorer is named {folder!r}; there is {', '.join(SCORERS)}, or give a folder that "
-        "training/train_turn_segmenter.py wrote"
-    )
-
-
-@lru_cache(maxsize=4)
-def _made(make: Callable[..., TurnScorer], *folder: Path) -> TurnScorer:
-    return make(*folder)
 
 
 @dataclass(frozen=True)
@@ -129,11 +34,14 @@ class SegmentTurns(Stage):
             judge are scored by the rules.
         threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
         max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
+        least_certainty: a sentence goes on with the turn only where that is at least as sure, 0 to 1, whatever the
+            threshold; the stage "dialogues" has the same value, and parts two dialogues there.
     """
 
     scorer: str = "blend"
     threshold: float = 0.5
     max_pause: float = 5.0
+    least_certainty: float = 0.0
 
     name: ClassVar[str] = "turns"
     unit: ClassVar[Unit] = "sentences"
@@ -142,11 +50,12 @@ class SegmentTurns(Stage):
     def __post_init__(self) -> None:
         """Check the parameters."""
         if self.scorer not in SCORERS:
-            _maker(self.scorer)  # weights are not read before `check`
+            maker(self.scorer)  # weights are not read before `check`
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold is {self.threshold}, but scores lie between 0 and 1")
         if not self.max_pause >= 0:
             raise ValueError(f"max_pause must be at least 0 seconds, got {self.max_pause}")
+        check_certainty(self.least_certainty)
 
     def check(self) -> None:
         """Read the scorer's weights."""
@@ -185,15 +94,25 @@ class SegmentTurns(Stage):
         Returns:
             bool [sentences]: whether a turn begins with the sentence; true for the first of a document.
         """
+        return self._decide(table, scores)[0]
+
+    def _decide(self, table: pa.Table, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where turns begin, and how surely the speaker before goes on with each sentence after all, 0 to 1."""
         sentences, offsets = unnest(table, "sentences")
-        begins = _heed_names(sentences, offsets, ~(scores >= self.threshold) | _inner_dash(sentences))
+        dashes = _inner_dash(sentences)
+        same = np.where(dashes, np.minimum(scores, 1 - _MARKED), scores)
+        begins = _heed_names(sentences, offsets, ~(same >= self.threshold) | dashes)
+        named = flags(sentences.field("speaker").is_valid()) & ~np.isnan(same)
+        same[named] = np.where(begins[named], 1 - _MARKED, _MARKED)
+        begins |= ~(same >= self.least_certainty)
         begins |= _pauses(sentences) > self.max_pause
-        return begins
+        return begins, same
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Turn SENTENCES into TURNS, a document a row."""
         sentences, offsets = unnest(table, "sentences")
-        starts = np.flatnonzero(self.begins(table, self.score(table)))
+        begins, same = self._decide(table, self.score(table))
+        starts = np.flatnonzero(begins)
         ends = np.r_[starts[1:], len(sentences)] - 1 if len(starts) else starts
         groups = pa.array(np.r_[starts, len(sentences)], pa.int32())
         columns = {
@@ -201,11 +120,27 @@ class SegmentTurns(Stage):
             "start": sentences.field("start").take(pa.array(starts)),
             "end": sentences.field("end").take(pa.array(ends)),
             "sentence_ids": pa.ListArray.from_arrays(groups, sentences.field("id")),
+            "new_speaker": pa.array(1 - same[starts], pa.float32(), from_pandas=True),
+            "one_speaker": pa.array(_products(np.where(begins, 1, same), starts), pa.float32()),
         }
         turns = pa.StructArray.from_arrays([columns[field.name] for field in TURN], fields=list(TURN))
         lists = pa.ListArray.from_arrays(pa.array(np.searchsorted(starts, offsets), pa.int32()), turns)
         columns = {name: table[name] for name in TURNS.names if name != "turns"}
         return pa.table({**columns, "turns": lists}, schema=TURNS)
+
+
+def check_certainty(least: float) -> None:
+    """Raise ValueError where a stage is given a `least_certainty` that is no probability."""
+    if not 0 <= least <= 1:
+        raise ValueError(f"least_certainty is {least}, but a probability lies between 0 and 1; 0 asks for none")
+
+
+def _products(factors: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the product of each group of numbers from 0 to 1, of those that begin at `starts`."""
+    if not len(starts):
+        return np.zeros(0)
+    product: np.ndarray = np.multiply.reduceat(factors.astype(np.float64), starts)
+    return product
 
 
 def _judges(scorer: TurnScorer, language: str) -> bool:

@@ -155,7 +155,7 @@ def test_hydrate_reads_and_fetches_no_model_of_others(tmp_path, monkeypatch):
         "stages:\n- encode: {model: owner/one}\n- weak_label: {model: owner/two}\n- annotate: {model: models/mine}\n"
     )
     assert labelling(parse_recipe(recipe, "theirs", KNOWN), shipped_only=True) == [] and asked == []
-    monkeypatch.setattr("edos_dataset.segmentation.turns.stage.load_scorer", asked.append)
+    monkeypatch.setattr("edos_dataset.segmentation.turns.scorers.load_scorer", asked.append)
     (tmp_path / "net.safetensors").write_bytes(b"")
     turns = parse_recipe(f"stages:\n- turns: {{scorer: {tmp_path}}}\n", "theirs", KNOWN)
     with pytest.raises(ValueError, match="models that others name are not read"):

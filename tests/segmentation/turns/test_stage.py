@@ -99,7 +99,8 @@ def test_turns_know_their_times_and_sentences() -> None:
         table.set_column(table.column_names.index("sentences"), SENTENCES.field("sentences"), lists)
     )
     assert result.schema.equals(TURNS)
-    assert result["turns"].to_pylist() == [
+    known = ("text", "start", "end", "sentence_ids")
+    assert [[{name: turn[name] for name in known} for turn in turns] for turns in result["turns"].to_pylist()] == [
         [
             {"text": "I was there, and you were not.", "start": 0.0, "end": None, "sentence_ids": [1, 2]},
             {"text": "I know.", "start": None, "end": 5.9, "sentence_ids": [3]},
@@ -233,12 +234,50 @@ def test_the_stage_parts_where_it_says_that_turns_begin() -> None:
     assert begins.dtype == bool
 
 
+@dataclass(frozen=True)
+class Given:
+    """A scorer that gives these scores to one document."""
+
+    scores: tuple[float, ...]
+    languages: ClassVar[tuple[str, ...] | None] = None
+    identity: ClassVar[str] = ""
+
+    def same_turn(self, table: pa.Table) -> np.ndarray:
+        return np.array([np.nan, *self.scores], np.float32)
+
+
+def test_turns_say_how_sure_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the border before each, and that one person says all; marks of the file are surer than scores, whatever these
+    say. With a least certainty a turn also ends where it may go on.
+    """
+    blocks = ["One.", "Two.", "Three.", "Four.|- Five.", "@TOM Six.", "Seven."]
+    monkeypatch.setitem(turns.SCORERS, "given", lambda: Given((0.9, 0.6, 0.2, 0.7, 0.5, 0.8)))
+
+    def sure(least: float) -> list[tuple[int, float | None, float]]:
+        stage = SegmentTurns(scorer="given", least_certainty=least)
+        (document,) = stage(sentences_table(blocks))["turns"].to_pylist()
+        return [
+            (len(turn["sentence_ids"]), turn["new_speaker"], pytest.approx(turn["one_speaker"])) for turn in document
+        ]
+
+    assert sure(0.0) == [
+        (3, None, 0.9 * 0.6),
+        (1, pytest.approx(0.8), 1),
+        (1, pytest.approx(0.98), 1),
+        (2, pytest.approx(0.98), 0.8),
+    ]
+    assert sure(0.7)[:2] == [(2, None, 0.9), (1, pytest.approx(0.4), 1)]
+    assert sure(0.85)[-1] == (1, pytest.approx(0.2), 1)
+
+
 def test_wrong_parameters_are_refused() -> None:
     """The message names the value and what there is."""
     with pytest.raises(ValueError, match="'psychic'; there is rules, svm"):
         SegmentTurns(scorer="psychic")
     with pytest.raises(ValueError, match="threshold is 50"):
         SegmentTurns(threshold=50)
+    with pytest.raises(ValueError, match="least_certainty is -1"):
+        SegmentTurns(least_certainty=-1)
 
 
 def test_no_documents() -> None:
