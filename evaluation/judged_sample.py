@@ -57,7 +57,8 @@ def read_pools(run: Path, pools: Mapping[str, str]) -> dict[str, list[dict[str, 
     """
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in pools}
     for table in read_config(run, "os", 100_000):
-        for row in table.select(["dialogue_id", "document_id", "turns"]).to_pylist():
+        known = [name for name in ("dialogue_id", "document_id", "turns", "certainty") if name in table.column_names]
+        for row in table.select(known).to_pylist():
             document = row["document_id"].lower()
             name = next((name for name, pattern in pools.items() if fnmatchcase(document, pattern.lower())), None)
             if name is not None:

@@ -135,7 +135,8 @@ def split_before(table: pa.Table, begins: np.ndarray) -> pa.Table:
 
 def ids_by_first_turn(table: pa.Table, places: np.ndarray) -> pa.StringArray:
     """Return the ids of dialogues that would begin with some turns: their document's, "#", and the id of the turn's
-    first sentence, as `SegmentDialogues` has it.
+    first sentence, as `SegmentDialogues` has it. Of turns that have no sentences, as those of no film, it is the
+    dialogue's, "+", and the turn's place in it, from 0.
 
     Args:
         table: dialogues.
@@ -143,8 +144,12 @@ def ids_by_first_turn(table: pa.Table, places: np.ndarray) -> pa.StringArray:
     """
     turns, offsets = unnest(table, "turns")
     sentences = turns.field("sentence_ids")
-    firsts = sentences.offsets.to_numpy()[:-1] - sentences.offsets[0].as_py()
-    rows = pa.array(np.searchsorted(offsets, places, side="right") - 1)
-    documents = table["document_id"].cast(pa.string()).combine_chunks().take(rows)
-    numbers = sentences.flatten().take(pa.array(firsts[places])).cast(pa.string())
-    return pc.binary_join_element_wise(documents, numbers, "#")
+    ends = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
+    firsts = pa.array(ends[places], mask=ends[places] == ends[places + 1])
+    rows = np.searchsorted(offsets, places, side="right") - 1
+    documents, dialogues = (
+        table[name].cast(pa.string()).combine_chunks().take(pa.array(rows)) for name in ("document_id", "dialogue_id")
+    )
+    numbers = sentences.flatten().take(firsts).cast(pa.string())
+    by_place = pc.binary_join_element_wise(dialogues, pa.array(places - offsets[rows]).cast(pa.string()), "+")
+    return pc.coalesce(pc.binary_join_element_wise(documents, numbers, "#"), by_place)

@@ -19,10 +19,13 @@ def parameters(recipe: str, labels: bool = True) -> dict[str, object]:
     }
 
 
-def test_the_default_is_the_stages_with_their_defaults() -> None:
-    """With labels and without."""
-    assert pipeline_of() == pipeline_of("default") == subtitles_to_edos()
-    assert pipeline_of(labels=False) == subtitles_to_dialogues()
+def test_the_default_is_the_stages_with_their_defaults_but_for_sure_seams() -> None:
+    """With labels and without; turns and dialogues ask for the same certainty."""
+    unsure = [f"{stage}.least_certainty=0" for stage in ("turns", "dialogues")]
+    assert pipeline_of() == pipeline_of("default") != subtitles_to_edos() == pipeline_of(settings=unsure)
+    assert pipeline_of(labels=False, settings=unsure) == subtitles_to_dialogues()
+    default = parameters("default")
+    assert default["turns.least_certainty"] == default["dialogues.least_certainty"] > 0.5
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
@@ -31,6 +34,8 @@ def test_the_papers_differ_in_what_is_told() -> None:
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
         "turns.scorer": "svm",
+        "turns.least_certainty": 0.0,
+        "dialogues.least_certainty": 0.0,
         "clean.after_removed": "drop",
         "cap.after_removed": "drop",
     }

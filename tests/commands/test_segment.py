@@ -75,7 +75,17 @@ def test_turns_are_those_of_curate_before_cleaning(films, turns, tmp_path):
     stages = yaml.safe_load(edos("recipe", "--no-labels").stdout)["stages"][:5] + [{"output": "os"}]
     (tmp_path / "turns.yaml").write_text(yaml.safe_dump({"stages": stages}))
     done = edos(
-        "curate", films, "--out", tmp_path / "edos", "--no-labels", "--recipe", tmp_path / "turns.yaml", "--workers", 1
+        "curate",
+        films,
+        "--out",
+        tmp_path / "edos",
+        "--no-labels",
+        "--recipe",
+        tmp_path / "turns.yaml",
+        "--workers",
+        1,
+        "--set",
+        "turns.least_certainty=0",
     )
     assert done.exit_code == 0, done.stderr
     dialogues = [

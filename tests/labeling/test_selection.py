@@ -78,7 +78,7 @@ def test_cases(shards, top, expected):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"), [({"top": -1}, "top"), ({"by": "size"}, "'emotionality' or 'confidence', got 'size'")]
+    ("parameters", "message"), [({"top": -1}, "top"), ({"by": "size"}, "'confidence' or 'certainty', got 'size'")]
 )
 def test_wrong_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):

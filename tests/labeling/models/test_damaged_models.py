@@ -15,7 +15,7 @@ from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns
-from edos_dataset.segmentation.turns import stage as turns_stage
+from edos_dataset.segmentation.turns import scorers
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from small_models import (
     VOCABULARY,
@@ -25,7 +25,7 @@ from small_models import (
     small_tokenizer,
 )
 
-SCORERS = Path(turns_stage.__file__).with_name("weights")
+SCORERS = Path(scorers.__file__).with_name("weights")
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +49,10 @@ def sound(tmp_path_factory):
 @pytest.fixture
 def folder_of(sound, tmp_path):
     load_labeler.cache_clear()
-    turns_stage._made.cache_clear()
+    scorers._made.cache_clear()
     yield lambda kind: Path(shutil.copytree(sound / kind, tmp_path / kind))
     load_labeler.cache_clear()
-    turns_stage._made.cache_clear()
+    scorers._made.cache_clear()
 
 
 def check(folder):
