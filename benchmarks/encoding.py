@@ -27,7 +27,7 @@ from sentence_transformers import SentenceTransformer
 
 from benchmarks.machine import describe_machine
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.encoders.encoder import Encoder, limit_threads
 from edos_dataset.runs.shards import write_text
 
 WARM_UP = 64

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.encoding import read_turns
 from benchmarks.machine import describe_machine
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, load_labeler
 from edos_dataset.runs.shards import write_text
 

@@ -33,8 +33,8 @@ from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 from benchmarks.label import read_dialogues
 from benchmarks.machine import describe_machine
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.labeling.models.batches import pad, token_batches
-from edos_dataset.labeling.models.encoder import CPU_TOKENS, limit_threads
+from edos_dataset.encoders.batches import pad, token_batches
+from edos_dataset.encoders.encoder import CPU_TOKENS, limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.runs.shards import write_text

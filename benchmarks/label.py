@@ -39,8 +39,8 @@ from transformers import pipeline
 from benchmarks.machine import describe_machine
 from edos_dataset.commands.label import label
 from edos_dataset.crowd.answers import read_answers
+from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.context_labeler import ContextLabeler
-from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labeling.models.saved_labeler import SavedLabeler

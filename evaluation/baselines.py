@@ -35,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 
 from edos_dataset.arrays import Floats
 from edos_dataset.augmentation.fasttext_learner import GRID, SEED, fit_fasttext, tokens_of
-from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions

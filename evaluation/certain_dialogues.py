@@ -1,5 +1,5 @@
 """What certainty buys on shows that were not learned from: dialogues without a wrong seam against what is kept of the
-films, by the certainty that the recipe asks of every seam; and whether what dialogues are said to be sure of comes true.
+films, by the certainty that the recipe asks of every seam; and whether what is said to be sure comes true.
 
     python evaluation/certain_dialogues.py DATA_DIR --recipe training/recipes/turns/turns.yaml --cache build/turns
 

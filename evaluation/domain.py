@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
+from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.embedded import EmbeddedLabeler
-from edos_dataset.labeling.models.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, check_labeler, load_labeler
 from edos_dataset.runs.shards import replacing, write_text
 from evaluation.domain_measures import describe, measure

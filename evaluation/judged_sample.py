@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from edos_dataset.crowd.splits import plain_text
-from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.releases.dialogues import read_config

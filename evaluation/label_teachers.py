@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from edos_dataset.arrays import Floats
 from edos_dataset.crowd.splits import plain_text
-from edos_dataset.labeling.models.encoder import model_folder
+from edos_dataset.encoders.encoder import model_folder
 from edos_dataset.labeling.models.labelers import load_labeler
 from training.examples import report as say
 from training.heads.fast_sources import read_unlabelled

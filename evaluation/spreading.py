@@ -27,7 +27,7 @@ from edos_dataset.augmentation.labelled import labelled_of
 from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
 from edos_dataset.augmentation.spreading import Conflict, SpreadingRules, agreement_of_seeds, spread
 from edos_dataset.crowd.seed import read_seed
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.metrics.resampling import wilson
 from edos_dataset.releases.dialogues import read_sources
 from edos_dataset.runs.shards import write_text

@@ -12,7 +12,7 @@ from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.crowd.answers import AGREED, read_answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import link, plain_text, share_out
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.releases.raw import Reject, Row
 from edos_dataset.releases.weak_labeler import read_weak_labeler

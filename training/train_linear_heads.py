@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.encoders.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
 from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
 from edos_dataset.labels import LABELS

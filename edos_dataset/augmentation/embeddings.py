@@ -18,7 +18,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Floats, unnest
-from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.encoders.encoder import Encoder, limit_threads
 from edos_dataset.labeling.stages import embedded_by, embeddings_of
 from edos_dataset.runs.shards import ShardRecord, digest, read_record, replacing, write_record
 

@@ -17,7 +17,7 @@ from edos_dataset.augmentation.command_learner import CommandLearner
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.fasttext_learner import FastTextLearner
 from edos_dataset.augmentation.labelled import Labelled
-from edos_dataset.labeling.models.encoder import Encoder, limit_threads
+from edos_dataset.encoders.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.head_fitting import calibrate, fit_dialogue
 from edos_dataset.labeling.models.heads import DECAY, LinearHead, dialogue_features
 from edos_dataset.labeling.models.labelers import Labeler

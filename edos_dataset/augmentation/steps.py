@@ -9,7 +9,7 @@ import yaml
 
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.spreading import SpreadingRules
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.recipes import RecipeError, build
 

@@ -74,7 +74,7 @@ def extend(
     """
     from edos_dataset.augmentation.steps import override_steps, steps_of
     from edos_dataset.commands.extend import extend as extending
-    from edos_dataset.labeling.models.encoder import Encoder
+    from edos_dataset.encoders.encoder import Encoder
     from edos_dataset.labeling.models.labelers import default_device
 
     steps = override_steps(steps_of(recipe, encoder), settings or [])

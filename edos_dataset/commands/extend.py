@@ -19,7 +19,7 @@ from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.augmentation.steps import PAPERS, Step
 from edos_dataset.commands.audit import PAGE
 from edos_dataset.crowd.seed import read_seed
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.single import write_single
 from edos_dataset.releases.dialogues import read_sources

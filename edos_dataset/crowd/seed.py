@@ -17,7 +17,7 @@ from edos_dataset.crowd.agreement import MEASURES, measure
 from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import link, plain_text, share_out
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.tables import read_rows
 from edos_dataset.schema import AMT_SEED, SPLITS, arrow_schema

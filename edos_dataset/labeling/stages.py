@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, nest, unnest
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
 from edos_dataset.labeling.models.embedded import EmbeddedLabeler, TurnEmbedder
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
 from edos_dataset.labeling.models.labelers import Labeler, check_labeler, encoder_under, load_labeler
 from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labels import EMOTIONS, LABELS

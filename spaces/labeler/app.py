@@ -16,7 +16,7 @@ from labelling import MODELS, Model, as_json, label_text
 from paste import MAX_CHARACTERS, MAX_TURNS
 from seeds import Seeds, load_seeds
 
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
 
 TITLE = "Label a dialogue"

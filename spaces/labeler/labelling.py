@@ -8,7 +8,7 @@ import numpy as np
 from paste import Turn, read_paste
 from seeds import Neighbour, Seeds
 
-from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 

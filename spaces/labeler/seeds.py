@@ -11,7 +11,7 @@ from huggingface_hub.constants import HF_HOME
 from edos_dataset import load
 from edos_dataset.augmentation.embeddings import VectorStore, means_in_context, unit
 from edos_dataset.augmentation.similarity import nearest
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.schema import AMT_SEED
 

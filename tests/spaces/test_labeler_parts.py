@@ -17,7 +17,7 @@ import yaml
 from huggingface_hub import HfApi
 from sklearn.metrics.pairwise import cosine_similarity
 
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.publishing.cards.headers import front_matter

@@ -71,12 +71,10 @@ def test_what_is_not_installed_names_its_extra(monkeypatch, tmp_path, module, ex
     hidden = {name for name in sys.modules if name.partition(".")[0] == module} | {module}
     for name in hidden:
         monkeypatch.setitem(sys.modules, name, None)
-    from edos_dataset.labeling.models.encoder import _load, model_folder
+    from edos_dataset.encoders.encoder import _load, model_folder
 
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "edos_dataset.labeling.models.encoder.find_spec", lambda name: None if name == module else find(name)
-    )
+    monkeypatch.setattr("edos_dataset.encoders.encoder.find_spec", lambda name: None if name == module else find(name))
     for kept in (model_folder, _load):  # other tests of this process may have loaded it
         kept.cache_clear()
     result = CliRunner().invoke(app, [argument.format(**paths) for argument in arguments])

@@ -10,8 +10,8 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
+from edos_dataset.encoders.batches import token_batches
 from edos_dataset.labeling.models import batches
-from edos_dataset.labeling.models.batches import token_batches
 from training.classifier.data import Data
 from training.classifier.model import token_ids
 from training.classifier.recipe import ClassifierRecipe

@@ -10,7 +10,7 @@ import numpy as np
 
 from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.crowd.splits import plain_text
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from training.classifier.recipe import ClassifierRecipe
 from training.classifier.sources import ANNOTATED, CONVERSATIONS, FREQUENT, SELF_LABELLED, further_sources
 from training.examples import (

@@ -18,9 +18,9 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labeling.models.dialogue_pipeline import sequence
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labels import LABEL_IDS, LABELS
 from training.classifier.recipe import ClassifierRecipe
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.runs.shards import digest
 from training.classifier.data import Data
 from training.classifier.recipe import ClassifierRecipe

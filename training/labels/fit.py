@@ -16,7 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
-from edos_dataset.labeling.models.batches import token_batches
+from edos_dataset.encoders.batches import token_batches
 from training.classifier.batches import WeightAverage, pad
 from training.classifier.checkpoints import Progress, resume
 from training.classifier.fit import linear_rate

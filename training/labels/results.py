@@ -15,8 +15,8 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.context import ContextClassifier
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.publishing.cards.markdown import percent, table
 from edos_dataset.publishing.cards.model import render_model_card

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.folders import read_json
 from edos_dataset.labeling.models.embedded import EmbeddedLabeler
 from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labeling.models.saved_labeler import SavedLabeler
 from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.segmentation.turns.packed import read_json
 
 _BLOCK = 2048  # turns at a time: what is in work stays in the processor's cache
 _KIND = "edos-context-classifier"  # as of ContextClassifierConfig, for which torch would have to be loaded

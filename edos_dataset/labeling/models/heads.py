@@ -20,9 +20,9 @@ import threadpoolctl
 from safetensors.numpy import save
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.folders import read_arrays, read_json, usable
 from edos_dataset.labeling.models.shipped import SHIPPED, shipped_names
 from edos_dataset.labels import LABELS
-from edos_dataset.segmentation.turns.packed import read_arrays, read_json, usable
 
 DECAY = 0.5
 """Weight of a turn in the history relative to the turn behind it: EDOS halves it with every step back."""

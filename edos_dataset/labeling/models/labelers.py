@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.checks import check_device
+from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.context_labeler import ContextLabeler, sees_vectors
 from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities, dialogues_given
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
-from edos_dataset.labeling.models.encoder_checks import check_device
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.linear import LinearLabeler

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, model_folder
+from edos_dataset.encoders.folders import read_json
 from edos_dataset.labeling.models.embedded import EmbeddedLabeler
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, model_folder
 from edos_dataset.labeling.models.heads import LinearHead
-from edos_dataset.segmentation.turns.packed import read_json
 
 
 class LinearLabeler(EmbeddedLabeler):

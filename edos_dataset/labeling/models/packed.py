@@ -1,10 +1,8 @@
 """Fine-tuned classifiers small enough to ship: what training changed of a backbone that is a package of its own, in 8
-bits.
+bits (`encoders.changes`).
 
-`pack` keeps, of a classifier around all-MiniLM-L6-v2, the difference of every weight matrix to the backbone's as whole
-numbers from -127 to 127 with one factor a row, and everything else (biases, normalisations, head) in half precision;
-what is equal is left out. `unpack` puts the model folder together again, once a machine. The labels that this rounding
-changes are counted when a model is packed (`training/pack_classifier.py`).
+`pack` keeps a classifier around all-MiniLM-L6-v2 so, `unpack` puts the model folder together again, once a machine. The
+labels that this rounding changes are counted when a model is packed (`training/pack_classifier.py`).
 """
 
 import hashlib
@@ -12,25 +10,22 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors.numpy import load_file, save
 
+from edos_dataset.encoders.changes import changes, restore
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.encoders.folders import read_json
 from edos_dataset.labeling.models.context_labeler import READ
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models.saved_model import our_model
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
-from edos_dataset.segmentation.turns.packed import read_json
 
 _FILE = "packed.safetensors"
 _RECORDS = ("record.json", "metrics.json")
-
-Tensors = dict[str, npt.NDArray[Any]]
 
 
 def pack(model: Path, folder: Path) -> None:
@@ -41,18 +36,7 @@ def pack(model: Path, folder: Path) -> None:
             it.
         folder: gets packed.safetensors, the configuration, and the records that lie in the model's folder.
     """
-    base, packed = _backbone(), {}
-    for name, value in load_file(model / "model.safetensors").items():
-        start = base.get(name)
-        if start is not None and np.array_equal(start, value):
-            continue
-        if start is None or value.ndim != 2:
-            packed[name] = value.astype(np.float16)
-            continue
-        change = value.astype(np.float32) - start
-        factor = np.maximum(np.abs(change).max(axis=1, keepdims=True) / 127, 1e-12).astype(np.float32)
-        packed[name] = np.rint(change / factor).astype(np.int8)
-        packed[f"{name}:factor"] = factor
+    packed = changes(load_file(model / "model.safetensors"))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _FILE).write_bytes(save({name: np.ascontiguousarray(value) for name, value in packed.items()}))
     for name in ("config.json", *_RECORDS):
@@ -154,28 +138,6 @@ def records_of(shipped: ShippedModel) -> dict[str, dict[str, Any]]:
     return {
         _RECORDS[0]: record | {"name": shipped.source, "task": shipped.name},
         _RECORDS[1]: metrics.get(shipped.name, {}),
-    }
-
-
-def restore(packed: Tensors, names: Collection[str]) -> Tensors:
-    """Return all weights, float32, of the packed ones, and of the backbone's those that have one of some names: a model
-    need not use all of it.
-    """
-    weights: Tensors = {name: value for name, value in _backbone().items() if name in names}
-    for name, value in packed.items():
-        if value.dtype == np.int8:
-            weights[name] = weights[name] + value.astype(np.float32) * packed[f"{name}:factor"]
-        elif not name.endswith(":factor"):
-            weights[name] = value.astype(np.float32)
-    return weights
-
-
-@cache
-def _backbone() -> Tensors:
-    """Return the backbone's weights by the names they have in a classifier."""
-    weights = load_file(model_folder(DEFAULT_MODEL) / "model.safetensors")
-    return {
-        f"encoder.{name}": value.astype(np.float32) for name, value in weights.items() if "position_ids" not in name
     }
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edos_dataset.arrays import Floats
-from edos_dataset.labeling.models.batches import pad, token_batches
+from edos_dataset.encoders.batches import pad, token_batches
+from edos_dataset.encoders.encoder import CPU_TOKENS, GPU_TOKENS, pack_linears
 from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities
-from edos_dataset.labeling.models.encoder import CPU_TOKENS, GPU_TOKENS, pack_linears
 from edos_dataset.labeling.models.saved_model import (
     check_files,
     check_tokenizer,

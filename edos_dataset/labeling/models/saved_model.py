@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.labeling.models.encoder import quiet
+from edos_dataset.encoders.encoder import quiet
+from edos_dataset.encoders.folders import read_json, usable
 from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.runs.shards import digest
-from edos_dataset.segmentation.turns.packed import read_json, usable
 
 _DECIDE = (
     "config.json",

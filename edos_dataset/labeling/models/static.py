@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.folders import Arrays, identify, pack, read_folder, usable, write_folder
 from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.heads import probabilities_of
 from edos_dataset.labeling.models.ngrams import FIRST, KINDS, Codes, Places, count_ngrams, damping
 from edos_dataset.labels import LABELS
-from edos_dataset.segmentation.turns.packed import Arrays, identify, pack, read_folder, usable, write_folder
 
 _CHUNK = 4096  # turns at a time: what is in work stays in the processor's cache
 _FILE = "static.safetensors"

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Doubles, Floats
+from edos_dataset.encoders.folders import read_json
 from edos_dataset.segmentation.turns.evidence import probabilities, read
 from edos_dataset.segmentation.turns.net import NetScorer
-from edos_dataset.segmentation.turns.packed import read_json
 from edos_dataset.segmentation.turns.svm import SvmScorer
 
 

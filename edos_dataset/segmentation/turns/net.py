@@ -20,8 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Doubles, Floats, Hashes, Ints
+from edos_dataset.encoders.folders import identify, pack, read_folder, usable, write_folder
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
-from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, usable, write_folder
 
 EVIDENCE = (
     "block.relation",

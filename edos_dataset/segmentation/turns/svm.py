@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Doubles, Floats, Ints
+from edos_dataset.encoders.folders import identify, pack, read_folder, usable, write_folder
 from edos_dataset.segmentation.turns.evidence import Reading, probabilities, read
 from edos_dataset.segmentation.turns.features import FeatureSettings, Seams, products, read_seams
-from edos_dataset.segmentation.turns.packed import identify, pack, read_folder, usable, write_folder
 
 _CHUNK = 2048  # seams at a time: what is in work stays in the processor's cache
 _FILE = "svm.safetensors"

@@ -9,10 +9,10 @@ import pytest
 from transformers import pipeline
 
 from edos_dataset.commands.built_in import subtitles_to_edos
+from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models import context_labeler
 from edos_dataset.labeling.models.context import ContextClassifierConfig
 from edos_dataset.labeling.models.context_labeler import ContextLabeler
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import check_labeler, encoder_under, load_labeler
 from edos_dataset.labeling.models.saved_model import ModelError

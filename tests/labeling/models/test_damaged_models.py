@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models import saved_model
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.shipped import SHIPPED

@@ -11,7 +11,7 @@ import pytest
 from edos_dataset.commands import hydrate
 from edos_dataset.commands.built_in import KNOWN, pipeline_of
 from edos_dataset.commands.labels_only import labelling
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, model_folder
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, model_folder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns
 from edos_dataset.runs.recipes import RecipeError, dump_recipe, parse_recipe

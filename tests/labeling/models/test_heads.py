@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from edos_dataset.labeling.models.encoder import Encoder
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
 from edos_dataset.labeling.models.shipped import shipped_names
 from edos_dataset.labels import LABELS

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL
+from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.labelers import ENTRY_POINTS, encoder_under, load_labeler
 from edos_dataset.labeling.models.shipped import SHIPPED, find_published
 from edos_dataset.labeling.stages import AnnotateDialogues

@@ -6,11 +6,11 @@ import torch
 from safetensors.numpy import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models import packed, shipped
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
 from edos_dataset.labeling.models.context_labeler import ContextLabeler
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models.labelers import encoder_under, load_labeler
 from edos_dataset.labeling.stages import EncodeTurns
 from edos_dataset.labels import LABELS

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from edos_dataset.labeling.models.batches import token_batches
-from edos_dataset.labeling.models.encoder_checks import check_device, check_encoder, reading_encoder
+from edos_dataset.encoders.batches import token_batches
+from edos_dataset.encoders.checks import check_device, check_encoder, reading_encoder
 
 if TYPE_CHECKING:
     import torch

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from edos_dataset.segmentation.turns.packed import read_header, usable
+from edos_dataset.encoders.folders import read_header, usable
 
 
 def check_encoder(folder: Path, trust_remote_code: bool = False) -> None:

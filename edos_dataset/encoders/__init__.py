@@ -1,0 +1,1 @@
+"""Sentence encoders, and the folders in which what was learned lies."""

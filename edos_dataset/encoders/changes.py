@@ -1,0 +1,62 @@
+"""What training changed of a backbone that is a package of its own, in 8 bits: so a fine-tuned encoder is small enough to
+ship.
+
+`changes` keeps, of weights around all-MiniLM-L6-v2, the difference of every matrix to the backbone's as whole numbers
+from -127 to 127 with one factor a row, and everything else (biases, normalisations, heads) in half precision; what is
+equal is left out. `restore` puts the weights together again.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file
+
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+
+def changes(weights: Mapping[str, npt.NDArray[Any]]) -> Tensors:
+    """Return weights in the packed form.
+
+    Args:
+        weights: by name; those of the backbone begin with "encoder.".
+    """
+    base, packed = _backbone(), {}
+    for name, value in weights.items():
+        start = base.get(name)
+        if start is not None and np.array_equal(start, value):
+            continue
+        if start is None or value.ndim != 2:
+            packed[name] = value.astype(np.float16)
+            continue
+        change = value.astype(np.float32) - start
+        factor = np.maximum(np.abs(change).max(axis=1, keepdims=True) / 127, 1e-12).astype(np.float32)
+        packed[name] = np.rint(change / factor).astype(np.int8)
+        packed[f"{name}:factor"] = factor
+    return packed
+
+
+def restore(packed: Tensors, names: Collection[str]) -> Tensors:
+    """Return all weights, float32, of the packed ones, and of the backbone's those that have one of some names: a model
+    need not use all of it.
+    """
+    weights: Tensors = {name: value for name, value in _backbone().items() if name in names}
+    for name, value in packed.items():
+        if value.dtype == np.int8:
+            weights[name] = weights[name] + value.astype(np.float32) * packed[f"{name}:factor"]
+        elif not name.endswith(":factor"):
+            weights[name] = value.astype(np.float32)
+    return weights
+
+
+@cache
+def _backbone() -> Tensors:
+    """Return the backbone's weights by the names they have in a classifier."""
+    weights = load_file(model_folder(DEFAULT_MODEL) / "model.safetensors")
+    return {
+        f"encoder.{name}": value.astype(np.float32) for name, value in weights.items() if "position_ids" not in name
+    }
