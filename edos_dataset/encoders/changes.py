@@ -1,5 +1,4 @@
-"""What training changed of a backbone that is a package of its own, in 8 bits: so a fine-tuned encoder is small enough to
-ship.
+"""Fine-tuned encoders small enough to ship: what training changed of a packaged backbone, in 8 bits.
 
 `changes` keeps, of weights around all-MiniLM-L6-v2, the difference of every matrix to the backbone's as whole numbers
 from -127 to 127 with one factor a row, and everything else (biases, normalisations, heads) in half precision; what is
