@@ -1,18 +1,26 @@
 """One film once: copies under other names are found whatever was done to them, and other films are not."""
 
 import random
+import re
+from collections import defaultdict
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.cleaning.duplicates import DropDuplicates
 from edos_dataset.cleaning.films import SAME_FILM, DropSameFilms
 from edos_dataset.cleaning.shingles import sketch, words_of
+from edos_dataset.commands.built_in import pipeline_of
+from edos_dataset.commands.curate import curate
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.likeness import MOST_PAIRED
 from edos_dataset.runs.phases import run_stage
+from edos_dataset.runs.settings import override
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import REASONS, SENTENCES
+from edos_dataset.sources.inventory import find_films
 
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 SONG = "Oh the morning comes and we all go down to the river. And nobody knows what the river will say to us."
@@ -203,3 +211,53 @@ def test_a_sketch_is_that_of_the_text_alone():
     words = words_of(text)
     size = len({tuple(words[start : start + 4]) for start in range(len(words) - 3)})
     assert abs(alone[0]["size"] / size - 1) < 0.2
+
+
+def subtitle(sentences, late=0.0, apart=2.5):
+    """A SubRip file of the sentences, with a pause of eight seconds after every twelfth."""
+    blocks, now = [], late
+    for number, text in enumerate(sentences, 1):
+        clock = ["{:02d}:{:02d}:{:06.3f}".format(*divmod(int(at) // 60, 60), at % 60) for at in (now, now + apart - 1)]
+        blocks.append(f"{number}\n{clock[0]} --> {clock[1]}\n{text}\n")
+        now += apart + (8 if number % 12 == 0 else 0)
+    return re.sub(r"(\d\d)\.(\d{3})", r"\1,\2", "\n".join(blocks))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_film_is_in_two_splits(workers, tmp_path):
+    """Each of ten films lies there four times, under names that fall into different splits."""
+    films = tmp_path / "films"
+    films.mkdir()
+    owner = {}
+    for seed in range(10):
+        text = screenplay(seed)
+        versions = {
+            f"a{seed}": subtitle(text),
+            f"rip {seed}": subtitle(damaged(text, 0.02, seed), late=31.2, apart=2.4),
+            f"lines {seed}": subtitle(rejoined(text), late=3, apart=4),
+            f"part 2 of {seed}": subtitle(text[75:], apart=3),
+        }
+        for name, content in versions.items():
+            (films / f"{name}.srt").write_text(content, encoding="utf-8")
+            owner[name] = seed
+    recipes = {"papers": pipeline_of("papers", labels=False), "default": pipeline_of(labels=False)}
+    made = {}
+    for name, pipeline in recipes.items():
+        pipeline = override(pipeline, ["turns.scorer=rules", "read.detect_language=false"])
+        made[name] = curate(find_films([films], "en"), tmp_path / name, pipeline, workers=workers, shard_sentences=400)
+    counts = {name: {stage["stage"]: stage for stage in made[name]["stages"]} for name in made}
+    assert counts["papers"]["films"]["kept"] == counts["default"]["films"]["read"] == 40
+    assert counts["default"]["films"]["rejected"] == {SAME_FILM: 30}
+    splits = {name: published(tmp_path / name, owner) for name in made}
+    assert max(map(len, splits["papers"].values())) > 1, "else the names try nothing"
+    assert all(len(found) == 1 for found in splits["default"].values()) and len(splits["default"]) == 10
+
+
+def published(out, owner):
+    """Return the splits in which each film's dialogues are published."""
+    found = defaultdict(set)
+    for path in (out / "os").glob("*.parquet"):
+        for document in pq.read_table(path)["document_id"].to_pylist():
+            found[owner[Path(document).stem]].add(path.name.partition("-")[0])
+    return found
