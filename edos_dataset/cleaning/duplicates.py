@@ -137,7 +137,7 @@ class DropDuplicates(PartitionedStep):
     Args:
         share: of the shorter dialogue's runs that the other one must have, above 0 to 1; null compares turns (the
             papers).
-        memory: bytes for a partition of the keys, from 700 to 1 TiB, beside about 400 bytes for each dialogue that
+        memory: bytes for a partition of the keys, from 400 to 1 TiB, beside about 400 bytes for each dialogue that
             has a copy and 100 for each copy.
     """
 

@@ -34,7 +34,7 @@ class DropSameFilms(SharedStep):
         share: of the shorter document's runs that the other one must have, above 0 to 1; null keeps all films. Two
             rips share 0.98 or more, two transcripts of one episode made without each other 0.46 or more, two episodes
             of one show 0.02, one that shows scenes of others up to 0.2 (evaluation/same_films.json).
-        memory: bytes for a partition of the hashes, from 700 to 1 TiB, beside 60 bytes for each pair of equal films.
+        memory: bytes for a partition of the hashes, from 400 to 1 TiB, beside 60 bytes for each pair of equal films.
     """
 
     share: float | None = 0.3

@@ -32,8 +32,10 @@ from edos_dataset.runs.shards import read_shard
 MOST_PAIRED = 8
 """Better units with which a hash pairs a unit."""
 
-BYTES_A_HASH = 700
-"""Memory that a partition takes for each of its hashes at most, where every one pairs `MOST_PAIRED` units; measured."""
+BYTES_A_HASH = 400
+"""Memory that a partition takes for each of its hashes at most, where ten units share every one
+(benchmarks/same_films.py).
+"""
 
 SKETCH = pa.schema(
     {
