@@ -3,7 +3,7 @@
 How such a decision is parted and what memory it takes, `runs.partitions` says.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,11 +14,19 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
+from edos_dataset.cleaning.shingles import sketch
+from edos_dataset.runs.engines.base import Engine
+from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
 from edos_dataset.runs.partitions import Keys, PartitionedStep
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import KEYED_TURN, REASON, TURN
 from edos_dataset.text import hash64, normalise
 
+DUPLICATE = "duplicate_dialogue"
+"""Reason of a dialogue that says what another one says."""
+
+_HASHES = 64
+_LEAST = 8
 _COLUMNS = ("dialogue_id", "turns.list.element.key")
 
 
@@ -118,13 +126,22 @@ class CapUtterances(PartitionedStep):
 
 @dataclass(frozen=True)
 class DropDuplicates(PartitionedStep):
-    """Keep the first by dialogue id of dialogues whose turns are all the same after normalisation (OSED, Section 3).
+    """Keep one of the dialogues that say nearly the same.
+
+    Compared are the different runs of four words that a dialogue says, whatever its turns are. Two are the same if they
+    share `share` of what the shorter one says, and at least 8 runs; or all, where they have fewer. Judged by the 64
+    least hashes of each, which up to about 67 words are all. The one stays that repeats more of its own words: the
+    longer. Without `share` the first by dialogue id stays of dialogues whose turns are all the same after normalisation
+    (OSED, Section 3).
 
     Args:
-        memory: bytes for a partition of the keys, from 49 to 1 TiB, beside about 400 bytes for each dialogue that
+        share: of the shorter dialogue's runs that the other one must have, above 0 to 1; null compares turns (the
+            papers).
+        memory: bytes for a partition of the keys, from 400 to 1 TiB, beside about 400 bytes for each dialogue that
             has a copy and 100 for each copy.
     """
 
+    share: float | None = 0.5
     memory: int = 1 << 30
 
     name: ClassVar[str] = "duplicates"
@@ -134,8 +151,16 @@ class DropDuplicates(PartitionedStep):
     bytes_a_unit: ClassVar[int] = 49  # keys, their copies and counts
 
     def __post_init__(self) -> None:
-        """Check the parameter."""
-        check_ranges(self, memory=(self.bytes_a_unit, 1 << 40))
+        """Check the parameters."""
+        check_ranges(self, share=(1e-3, 1), memory=(BYTES_A_HASH, 1 << 40))
+
+    def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
+        """Name the dialogues that leave."""
+        if self.share is None:
+            return super().decide_together(shards, folder, engine)
+        columns = ("dialogue_id", "language", "turns.list.element.text")
+        likeness = Likeness(_sketches, columns, _HASHES, self.share, _LEAST, DUPLICATE, self.memory)
+        return decide_alike(likeness, sum(map(self.count, shards)), shards, folder, engine)
 
     @property
     def limit_of_key(self) -> int:
@@ -174,7 +199,7 @@ class DropDuplicates(PartitionedStep):
             if first.setdefault(exact[place], place) != place:
                 repeats.append(place)
         repeated = occurrences.take(pa.array(repeats, pa.int64()))
-        return _with_reason(repeated.append_column("turn", pa.nulls(len(repeated), pa.int32())), "duplicate_dialogue")
+        return _with_reason(repeated.append_column("turn", pa.nulls(len(repeated), pa.int32())), DUPLICATE)
 
 
 def _with_reason(places: pa.Table, reason: str) -> pa.Table:
@@ -203,3 +228,10 @@ def _turn_keys(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
 def _dialogue_keys(table: pa.Table) -> np.ndarray:
     keys, offsets = _turn_keys(table)
     return _hashes(keys[start:stop].tobytes() for start, stop in zip(offsets[:-1], offsets[1:], strict=True))
+
+
+def _sketches(table: pa.Table) -> pa.Table:
+    turns, offsets = unnest(table, "turns")
+    texts = turns.field("text").to_pylist()
+    dialogues = [" ".join(texts[start:stop]) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    return sketch(dialogues, table["language"].to_pylist(), table["dialogue_id"].to_pylist(), _HASHES)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
+from edos_dataset.cleaning.films import DropSameFilms
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.labeling.models.labelers import encoder_under
@@ -35,6 +36,7 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "dialogues.least_certainty": LEAST_CERTAINTY,
     },
     PAPERS: {
+        "films.share": None,
         "turns.scorer": "svm",
         "turns.max_pause": 5.0,
         "turns.least_certainty": 0.0,
@@ -46,6 +48,7 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "clean.after_removed": "drop",
         "cap.limit": 100,
         "cap.after_removed": "drop",
+        "duplicates.share": None,
         "select.top": 1_000_000,
         "select.by": "emotionality",
     },
@@ -61,6 +64,7 @@ def subtitles_to_dialogues() -> list[Item]:
         ReadFilms(),
         CleanLines(),
         SplitSentences(),
+        DropSameFilms(),
         SegmentTurns(),
         SegmentDialogues(),
         CleanTurns(),

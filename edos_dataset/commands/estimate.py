@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import unnest
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.runs.phases import run_stage
-from edos_dataset.runs.pipeline import Pipeline, Stage, count_units
+from edos_dataset.runs.pipeline import CorpusStep, Pipeline, Stage, count_units
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.sources.inventory import estimate_sentences
 
@@ -66,7 +66,7 @@ def estimate(films: pa.Table, pipeline: Pipeline, workers: int, sample: int = 12
         seconds += count.seconds
         sentences = count.read if count.unit == "sentences" else sentences
     turns = count_units(table, "turns")
-    disk = 3 * _size(table)  # after the stages, after the cap, and as published
+    disk = 4 * _size(table)  # as sentences, after the stages, after the cap, and as published
     models = [item for item in pipeline if isinstance(item, EncodeTurns | LabelTurns)]
     if models and turns:
         per_turn, size = _labelling(table, models)
@@ -88,8 +88,11 @@ def estimate(films: pa.Table, pipeline: Pipeline, workers: int, sample: int = 12
 
 
 def _first_stages(pipeline: Pipeline) -> Sequence[Stage]:
+    """Return the stages before the first corpus step over dialogues; how many films come twice, a few do not tell."""
     stages: list[Stage] = []
     for item in pipeline:
+        if isinstance(item, CorpusStep) and item.unit == "files":
+            continue
         if not isinstance(item, Stage):
             break
         stages.append(item)

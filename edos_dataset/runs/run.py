@@ -25,7 +25,7 @@ import pyarrow as pa
 from edos_dataset.runs.cutting import Part
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.partitions import PartitionedStep, decide_in_parts
+from edos_dataset.runs.partitions import SharedStep
 from edos_dataset.runs.phases import Phase, ShardTask, make_shard, phases
 from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Pipeline
 from edos_dataset.runs.shards import (
@@ -220,8 +220,8 @@ class Run:
             began = time.perf_counter()
             shards = [source.path for source in sources]
             work = folder / "decision"
-            if isinstance(step, PartitionedStep):
-                decision = iter(decide_in_parts(step, shards, work, self.engine.corpus))
+            if isinstance(step, SharedStep):
+                decision = iter(step.decide_together(shards, work, self.engine.corpus))
             else:
                 decision = step.decide(shards) if self.engine.leads else iter(())
             if self.engine.leads:

@@ -12,6 +12,7 @@ REASONS: dict[str, str] = {
     "other_file_of_film": "The film has a better file, which was taken.",
     "other_language": "The file is in another language than the one wanted.",
     "reader_failed": "The reader of this format stumbled over the file; please report it.",
+    "same_film": "Another file says nearly the same, under whatever name, and was kept: it is longer or cleaner.",
     "too_large": "Unpacked, the file or its text is larger than the stage `read` allows.",
     "too_slow": "Reading the file took longer than the stage `read` allows.",
     "truncated": "The file ends early; download or copy it again.",
@@ -37,11 +38,11 @@ REASONS: dict[str, str] = {
     "too_long": "The line or turn is longer than its stage allows.",
     "too_short": "The turn is shorter than the stage `clean` allows.",
     # dialogues
-    "unsure": "The dialogue is less sure than the stage `certainty` asks for.",
-    "duplicate_dialogue": "Another dialogue has the same turns, and was kept.",
+    "duplicate_dialogue": "Another dialogue says the same, or nearly, and was kept.",
     "not_labelled": "The published labels have none for this dialogue.",
     "not_selected": "Other dialogues scored higher, and only as many stay as the stage `select` takes.",
     "text_differs": "The text is not the one that was labelled.",
+    "unsure": "The dialogue is less sure than the stage `certainty` asks for.",
 }
 """Code → meaning. The detail of a single file stands in `detail`."""
 

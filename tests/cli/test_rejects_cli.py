@@ -71,7 +71,7 @@ def test_a_folder_of_an_older_recipe_does_not_count(run, monkeypatch):
     shown = edos("rejects", run, "--stage", "lines").stdout
     stale = run / ".run" / "01-lines"
     stale.mkdir()
-    for path in (run / ".run" / "01-keys").iterdir():
+    for path in (run / ".run" / "01-sentences").iterdir():
         (stale / path.name).write_bytes(path.read_bytes())
     for path in stale.glob("*.json"):
         path.unlink()
@@ -99,7 +99,7 @@ def test_a_damaged_file_is_told(run, tmp_path):
     from shutil import copytree
 
     copytree(run, tmp_path / "run")
-    next((tmp_path / "run" / ".run" / "01-keys").glob("*.rejects.parquet")).write_bytes(b"no")
+    next((tmp_path / "run" / ".run" / "01-sentences").glob("*.rejects.parquet")).write_bytes(b"no")
     failed = edos("rejects", tmp_path / "run", "--stage", "lines")
     assert failed.exit_code == 1 and "--rejects again" in failed.stderr
 

@@ -29,15 +29,17 @@ def test_the_default_is_the_stages_with_their_defaults_but_for_sure_seams() -> N
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
-    """Turns by the SVM; what follows a removed turn leaves."""
+    """Copies of films stay, equal turns make equal dialogues; turns by the SVM; what follows a removed turn leaves."""
     ours, theirs = parameters("default"), parameters("papers")
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
+        "films.share": None,
         "turns.scorer": "svm",
         "turns.least_certainty": 0.0,
         "dialogues.least_certainty": 0.0,
         "clean.after_removed": "drop",
         "cap.after_removed": "drop",
+        "duplicates.share": None,
     }
     assert parameters("papers", labels=False) == {name: theirs[name] for name in parameters("default", labels=False)}
 

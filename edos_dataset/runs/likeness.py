@@ -1,0 +1,175 @@
+"""Corpus steps about what is nearly the same: units of which one says much of what another says are found by sketches,
+and the better one stays.
+
+A sketch is those of a unit's 64-bit hashes, each of which stands for something that the unit says, that lie below a
+limit; the more a unit has, the lower its limit (after Broder, 1997, and Beyer et al., SIGMOD 2007). Below the lower of
+two limits both sketches are complete, so what they share there tells, by its number, what the units share. Three
+rounds:
+
+1. each shard tells the hashes of its units' sketches;
+2. each partition of the hashes pairs a unit with the better ones that have the same hash, and counts these;
+3. each partition of the units adds these counts up and names the pairs that are alike.
+
+Then one process goes over the units of such pairs from the best to the worst: one that is like a better one that stays
+leaves. So no two that stay are alike. With more than `MOST_PAIRED` better units under one hash it is paired with the
+best of these alone: copies of one unit have the same best one, and what thousands say costs no more than what ten say.
+
+Memory: a worker holds the sketches of a shard, or the hashes or pairs of a partition; the last process 60 bytes for
+each pair that is alike, of which one unit has at most `MOST_PAIRED`, or few more.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from edos_dataset.runs.engines.base import Engine
+from edos_dataset.runs.passage import SURPLUS, Passage, by_shard, carry_out, partitions_for
+from edos_dataset.runs.shards import read_shard
+
+MOST_PAIRED = 8
+"""Better units with which a hash pairs a unit."""
+
+BYTES_A_HASH = 400
+"""Memory that a partition takes for each of its hashes at most, where ten units share every one
+(benchmarks/same_films.py).
+"""
+
+SKETCH = pa.schema(
+    {
+        "key": pa.uint64(),  # one of the hashes
+        "row": pa.int32(),  # of the unit, in its shard
+        "order": pa.uint64(),  # of two units the one with the less of it is the better; of equal ones the earlier
+        "size": pa.float64(),  # hashes that the unit has in all, about, beyond the sketch, too
+        "reach": pa.float64(),  # share of all possible hashes that the sketch is complete in, above 0 to 1
+    }
+)
+"""Sketches of a shard's units, a hash a row."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """When units are alike.
+
+    Attributes:
+        sketch: gives the SKETCH of a shard's units; a function of a module, or a method of a step.
+        columns: Parquet columns that it reads.
+        most: hashes of a sketch, about, at most.
+        share: what two units must share of what the smaller one has, above 0 to 1.
+        least: hashes that they must share at least, as fewer tell nothing; units that have all hashes in common, and
+            fit into a sketch, are alike with fewer, too.
+        reason: why the worse one leaves.
+        memory: bytes for a partition.
+    """
+
+    sketch: Callable[[pa.Table], pa.Table]
+    columns: tuple[str, ...]
+    most: int
+    share: float
+    least: int
+    reason: str
+    memory: int
+
+
+def decide_alike(
+    likeness: Likeness, units: int, shards: Sequence[Path], folder: Path, engine: Engine
+) -> list[pa.Table]:
+    """Return what leaves, as `SharedStep.decide_together`.
+
+    Args:
+        likeness: when units are alike.
+        units: how many there are, or an upper bound.
+        shards: Parquet files, a unit a row or several rows, which lie in one shard.
+        folder: for files of passage.
+        engine: what carries out the tasks.
+    """
+    if not shards:
+        return []
+    job = _Job(partitions_for(units * likeness.most, BYTES_A_HASH, likeness.memory), folder, likeness, len(shards))
+    carry_out(engine, job.sketch, list(enumerate(shards)))
+    carry_out(engine, job.pair, range(job.parts))
+    carry_out(engine, job.judge, range(job.parts))
+    if not engine.leads:
+        return []
+    alike = pa.concat_tables([job.read("alike", part) for part in range(job.parts)])
+    places = _leaving(alike)
+    columns = {
+        "shard": places >> 32,
+        "row": places & 0xFFFFFFFF,
+        "turn": pa.nulls(len(places), pa.int32()),
+        "reason": [likeness.reason] * len(places),
+    }
+    return by_shard(pa.table(columns).cast(SURPLUS), len(shards))
+
+
+@dataclass(frozen=True)
+class _Job(Passage):
+    """The tasks of a decision. A unit is known by its place: shard and row in one number."""
+
+    likeness: Likeness
+    shards: int
+
+    def sketch(self, shard: tuple[int, Path]) -> None:
+        """Sketch the units of a shard, given by its number and path."""
+        number, path = shard
+        table = self.likeness.sketch(read_shard(path, list(self.likeness.columns)))
+        places = (number << 32) + table["row"].to_numpy().astype(np.int64)
+        self.write_parts("sketches", number, table.drop_columns(["row"]).append_column("place", pa.array(places)))
+
+    def pair(self, part: int) -> None:
+        """Pair the units that share hashes of a partition, and count these for each pair."""
+        sketches = pa.concat_tables(self.read_part("sketches", part, self.shards))
+        columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
+        ranking = np.lexsort((columns["place"], columns["order"], columns["key"]))
+        columns = {name: values[ranking] for name, values in columns.items()}
+        first = np.searchsorted(columns["key"], columns["key"])  # the best unit with the same hash
+        better = np.arange(len(first)) - first
+        pairs = [self._pairs(columns, np.flatnonzero(better > rank), first, rank) for rank in range(MOST_PAIRED)]
+        counted = _added_up(pa.concat_tables(pairs))
+        self.write_parts("pairs", part, counted.append_column("key", counted["place"].cast(pa.uint64())))
+
+    def judge(self, part: int) -> None:
+        """Name the pairs of a partition's units that are alike."""
+        pairs = _added_up(pa.concat_tables(self.read_part("pairs", part, self.parts)))
+        alike = pairs.filter(pa.array(pairs["shared"].to_numpy() >= pairs["needed"].to_numpy()))
+        self.write("alike", part, alike.select(["order", "place", "better_order", "better_place"]))
+
+    def _pairs(self, columns: dict[str, np.ndarray], worse: np.ndarray, first: np.ndarray, rank: int) -> pa.Table:
+        """Return the pairs of some units, by their places in the columns, and the one that is `rank` after the best
+        unit with the same hash: of each order and place, and how many hashes it takes to be alike.
+        """
+        better = first[worse] + rank
+        sizes, reaches = ((columns[name][worse], columns[name][better]) for name in ("size", "reach"))
+        reach = np.minimum(*reaches)
+        needed = np.ceil(self.likeness.share * np.minimum(*sizes) * reach - 1e-6).clip(self.likeness.least)
+        whole = (sizes[0] == sizes[1]) & (reach == 1)
+        needed = np.where(whole, np.minimum(needed, sizes[0]), needed)
+        return pa.table(
+            {
+                "place": columns["place"][worse],
+                "order": columns["order"][worse],
+                "better_place": columns["place"][better],
+                "better_order": columns["order"][better],
+                "needed": needed.astype(np.int64),
+                "shared": np.ones(len(worse), np.int64),
+            }
+        )
+
+
+def _added_up(pairs: pa.Table) -> pa.Table:
+    """Return each pair once, with the sum of its hashes."""
+    facts = ["place", "order", "better_place", "better_order", "needed"]
+    added = pairs.group_by(facts, use_threads=False).aggregate([("shared", "sum")])
+    return added.rename_columns([name.removesuffix("_sum") for name in added.column_names]).select([*facts, "shared"])
+
+
+def _leaving(alike: pa.Table) -> np.ndarray:
+    """Return the places of the units that leave."""
+    pairs = alike.sort_by([(name, "ascending") for name in ("order", "place", "better_order", "better_place")])
+    leaving: set[int] = set()
+    for place, better in zip(pairs["place"].to_pylist(), pairs["better_place"].to_pylist(), strict=True):
+        if better not in leaving:
+            leaving.add(place)
+    return np.array(sorted(leaving), np.int64)
