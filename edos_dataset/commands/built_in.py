@@ -28,6 +28,8 @@ DEFAULT, PAPERS = "default", "papers"
 BUILT_IN: dict[str, dict[str, object]] = {
     DEFAULT: {},
     PAPERS: {
+        "sentences.go_on_at_dash": False,
+        "sentences.end_at_capital": False,
         "turns.scorer": "svm",
         "turns.max_pause": 5.0,
         "dialogues.gap": 5.0,

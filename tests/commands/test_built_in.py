@@ -26,10 +26,12 @@ def test_the_default_is_the_stages_with_their_defaults() -> None:
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
-    """Turns by the SVM; what follows a removed turn leaves."""
+    """Sentences by the marks alone, turns by the SVM; what follows a removed turn leaves."""
     ours, theirs = parameters("default"), parameters("papers")
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
+        "sentences.go_on_at_dash": False,
+        "sentences.end_at_capital": False,
         "turns.scorer": "svm",
         "clean.after_removed": "drop",
         "cap.after_removed": "drop",
