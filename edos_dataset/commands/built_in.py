@@ -28,6 +28,7 @@ DEFAULT, PAPERS = "default", "papers"
 BUILT_IN: dict[str, dict[str, object]] = {
     DEFAULT: {},
     PAPERS: {
+        "lines.mend": False,
         "sentences.go_on_at_dash": False,
         "sentences.end_at_capital": False,
         "turns.scorer": "svm",

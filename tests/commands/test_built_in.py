@@ -30,6 +30,7 @@ def test_the_papers_differ_in_what_is_told() -> None:
     ours, theirs = parameters("default"), parameters("papers")
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
+        "lines.mend": False,
         "sentences.go_on_at_dash": False,
         "sentences.end_at_capital": False,
         "turns.scorer": "svm",
