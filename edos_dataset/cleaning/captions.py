@@ -9,6 +9,7 @@ _TITLE = (
 _UPPER = r"[^\W\d_a-z][\w'’.\-/&#]*(?:,? [\w'’.\-/&#]+){0,4}"
 _CAPITALISED = r"[^\W\d_a-z][\w'’.\-/]*(?:(?: (?:and|&|/))? [^\W\d_a-z][\w'’.\-/]*){0,2}"
 _SPEAKER = re.compile(rf"({_UPPER}|{_CAPITALISED}) ?:(?![\d/\\])\s*")
+_MISREAD_SPEAKER = re.compile(r"([A-Z][A-Z'’.-]{2,}(?: [A-Z'’.-]{2,})?);\s+(?=[^a-z]{0,3}[a-z])")
 _BRACKETED_SPEAKER = re.compile(r"[\[(]([^\[\]()]{1,40})[\])] ?:\s*")
 _HAS_TITLE = re.compile(rf"{_TITLE}\b")
 _SOUND_WORD = re.compile(
@@ -162,14 +163,15 @@ def name_speaker(text: str) -> str:
     return f"{match[1]}: {text[match.end() :]}"
 
 
-def split_speaker(text: str, english: bool = True) -> tuple[str, str | None]:
+def split_speaker(text: str, english: bool = True, semicolon: bool = False) -> tuple[str, str | None]:
     """Return a line without "NAME:" at its start, and the name.
 
     A name is up to five words in capitals, or up to three capitalised words, none of which is an ordinary word that may
     stand before a colon ("Note:", "One thing:"). Where the language may capitalise any noun (not English) a capitalised
-    name needs a title such as Mr.
+    name needs a title such as Mr. With `semicolon` one or two words in capitals may have that instead, as optical
+    character recognition reads it, if what follows is not in capitals.
     """
-    match = _SPEAKER.match(text)
+    match = _SPEAKER.match(text) or (_MISREAD_SPEAKER.match(text) if semicolon else None)
     if (
         match is None
         or not _is_name(match[1], english)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.cleaning import captions
 from edos_dataset.cleaning.markup import repair_letters, strip_markup
+from edos_dataset.cleaning.ocr import mend_documents
 from edos_dataset.cleaning.rejects import part
 from edos_dataset.languages.codes import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
@@ -28,7 +29,7 @@ _SUSPECT = (
     r"|uploaded|made|ripp|encod|transcri)"
     r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
 )
-_CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"
+_CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll|\bi\b"
 _SPOKEN = r"[\p{L}\p{N}]"
 
 
@@ -49,9 +50,12 @@ class CleanLines(Stage):
 
     Args:
         max_characters: longest line that is looked at, from 1 to 20,000; a broken file may hold megabytes in one.
+        mend: put words right that optical character recognition broke, in English documents that show it ("i n",
+            "ofyou"), and small letters where sentences begin; and take "NAME;" for "NAME:".
     """
 
     max_characters: int = 2000
+    mend: bool = True
 
     name: ClassVar[str] = "lines"
     unit: ClassVar[Unit] = "lines"
@@ -71,15 +75,21 @@ class CleanLines(Stage):
         codes = np.zeros(len(texts), np.int64)
         english = [primary_language(language or "en") == "en" for language in table["language"].to_pylist()]
         for row, start, stop in _suspect_blocks(lines, offsets):
-            for place, line in enumerate(_clean_block(texts[start:stop], english[row]), start):
+            for place, line in enumerate(_clean_block(texts[start:stop], english[row], self.mend), start):
                 texts[place] = line.text
                 dash[place] |= line.dash
                 speaker[place] = line.speaker or speaker[place]
                 codes[place] = REASONS.index(line.reason) + 1 if line.reason else 0
         codes[too_long.to_numpy(zero_copy_only=False)] = REASONS.index("too_long") + 1
+        spoken = pa.array(texts, pa.string())
+        if self.mend:
+            kept = pa.array(codes == 0)
+            looked_at = pc.if_else(kept, spoken, "")
+            mended = mend_documents(lines.field("text"), looked_at, offsets, np.array(english, bool), dash)
+            spoken = pc.if_else(kept, mended, spoken)
         columns = {field.name: lines.field(field.name) for field in LINE}
         columns |= {
-            "text": pc.if_else(too_long, columns["text"], pa.array(texts, pa.string())),
+            "text": pc.if_else(too_long, columns["text"], spoken),
             "dash": pa.array(dash),
             "speaker": pa.array(speaker, pa.string()),
         }
@@ -107,7 +117,7 @@ def _suspect_blocks(lines: pa.StructArray, offsets: np.ndarray) -> list[tuple[in
     return list(zip(rows[starts[chosen]].tolist(), starts[chosen].tolist(), stops[chosen].tolist(), strict=True))
 
 
-def _clean_block(raw: list[str], english: bool) -> list[_Line]:
+def _clean_block(raw: list[str], english: bool, mend: bool) -> list[_Line]:
     """Clean the lines of one block together: brackets, songs and names go on from line to line."""
     texts = [strip_markup(text) for text in raw]
     if english:
@@ -123,7 +133,7 @@ def _clean_block(raw: list[str], english: bool) -> list[_Line]:
     waiting: str | None = None  # a name that stood alone on the line before
     for place, (text, (before, dash)) in enumerate(zip(bare, undashed, strict=True)):
         text, dash_after_sound = captions.split_dash(captions.tidy(text))
-        text, speaker = captions.split_speaker(text, english)
+        text, speaker = captions.split_speaker(text, english, semicolon=mend)
         text, dash_after_name = captions.split_dash(captions.tidy(text))
         dash |= dash_after_sound or dash_after_name
         # A song that one line leaves open goes on in the block, up to a line that is marked as somebody's speech.

@@ -36,6 +36,9 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "dialogues.least_certainty": LEAST_CERTAINTY,
     },
     PAPERS: {
+        "lines.mend": False,
+        "sentences.go_on_at_dash": False,
+        "sentences.end_at_capital": False,
         "films.share": None,
         "turns.scorer": "svm",
         "turns.max_pause": 5.0,

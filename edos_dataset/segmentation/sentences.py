@@ -1,9 +1,9 @@
 """Lines to sentences: subtitlers cut where the screen ends, not where the sentence does."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,32 +13,22 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.languages.codes import CAPITALISED_NOUNS, primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import LINE, SENTENCES
+from edos_dataset.segmentation.continuing import (
+    NUMBER,
+    SHORT_FORM,
+    TAKEN_UP,
+    TITLE,
+    Habits,
+    Line,
+    goes_on_at_dash,
+    lost_ends,
+    parted_blocks,
+    weigh,
+)
 from edos_dataset.sources.formats import formats
 
-_AFTER_MARK = "\"'”’»)]*"
-_BEFORE_WORD = "\"'“„«»‘¿¡([*"
-_MARKS = (".", "!", "?", "…", ":", ";")
-_TRAILS = ("..", "…", "--", "—", "–")
 _BORDER = re.compile(r"(?:(?<![.!?])[.!?]+|…)[\"'”’»)\]]*\s+(?=[\"'“„«»‘¿¡(\[]*(?:[-–—]+\s*)?[^\W_a-zß-öø-ÿ])")
 _SECOND_VOICE = re.compile(r"[-–—]+\s*")
-_TAKEN_UP = re.compile(r"(?:\.\.+|…)\s*")
-_TITLE = re.compile(
-    r"(?<![^\W_])(?:Mr|Mrs|Ms|Dr|Prof|St|Sgt|Capt|Lt|Col|Gen|Rev|Hon|Messrs|Mme|Mlle|vs|Hr|Fr|bzw|dr|ifj|özv|(?<!\w\.)[A-HJ-Z])\.$"
-)
-_SHORT_FORM = re.compile(r"(?<![^\W_])(?:Jr|Sr|etc|approx|usw|ca|pl|stb|[ap]\.m|[A-Za-z]\.[A-Za-z])\.$")
-_NUMBER = re.compile(r"(?<![^\W_])(?:No|Nos|Nr)\.$")
-_SELF = re.compile(r"I(?:['’ ]|$)")
-
-
-class _Line(NamedTuple):
-    id: int
-    text: str
-    start: float | None
-    end: float | None
-    first_block: int
-    last_block: int
-    dash: bool
-    speaker: str | None
 
 
 @dataclass(frozen=True)
@@ -46,13 +36,19 @@ class SplitSentences(Stage):
     """Join the lines of subtitles to sentences; documents of formats that give whole sentences, as OPUS does, pass.
 
     A sentence goes on over the border of two blocks if the evidence says so: how the block before ended, how the new
-    one begins, and the pause between them. A dash or the name of another speaker always begins a sentence.
+    one begins, and the pause between them. The name of another speaker always begins a sentence, a dash nearly always.
 
     Args:
         max_words: a sentence of this many words, 1 to 100,000, ends with its line, whatever follows.
+        go_on_at_dash: the first line of a block that several dashes part goes on with the sentence before, where the
+            marks and letters of both sides say so; otherwise a dash always begins a sentence.
+        end_at_capital: where a line has no mark at its end, the capital of a word that the document otherwise writes
+            small begins a sentence in the next block; otherwise a full stop that was lost joins two sentences.
     """
 
     max_words: int = 60
+    go_on_at_dash: bool = True
+    end_at_capital: bool = True
 
     name: ClassVar[str] = "sentences"
     unit: ClassVar[Unit] = "files"
@@ -82,34 +78,44 @@ class SplitSentences(Stage):
 
     def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
         columns = [lines.field(field.name).to_pylist() for field in LINE]
-        upper_counts = primary_language(language) not in CAPITALISED_NOUNS
-        marked = _marks_ends(lines)
-        sentences: list[_Line] = []
-        for passage in self._passages(map(_Line._make, zip(*columns, strict=True)), upper_counts, marked):
-            sentences += _sentences(passage, upper_counts)
-        rows = (
-            dict(zip(_Line._fields, zip(*sentences, strict=True), strict=True))
-            if sentences
-            else dict.fromkeys(_Line._fields, ())
+        rows = [*map(Line._make, zip(*columns, strict=True))]
+        capitals = primary_language(language) not in CAPITALISED_NOUNS
+        habits = Habits(
+            marked=_marks_ends(lines),
+            capitals=capitals,
+            parted=parted_blocks(rows) if self.go_on_at_dash else frozenset(),
+            openings=lost_ends(rows) if self.end_at_capital and capitals else frozenset(),
         )
-        flat: pa.StructArray = nest([0, len(sentences)], LINE, {**rows, "id": range(1, len(sentences) + 1)}).flatten()
+        sentences: list[Line] = []
+        for passage in self._passages(rows, habits):
+            sentences += _sentences(passage, capitals)
+        fields = (
+            dict(zip(Line._fields, zip(*sentences, strict=True), strict=True))
+            if sentences
+            else dict.fromkeys(Line._fields, ())
+        )
+        flat: pa.StructArray = nest([0, len(sentences)], LINE, {**fields, "id": range(1, len(sentences) + 1)}).flatten()
         return flat
 
-    def _passages(self, lines: Iterator[_Line], upper_counts: bool, marked: bool) -> Iterator[list[_Line]]:
+    def _passages(self, lines: Iterable[Line], habits: Habits) -> Iterator[list[Line]]:
         """Yield runs of lines between which a sentence may go on."""
-        passage: list[_Line] = []
+        passage: list[Line] = []
         words = 0
         speaker: str | None = None
         for line in lines:
+            dash = line.dash
             if passage:
                 before = passage[-1]
-                goes_on = words < self.max_words and not line.dash and line.speaker in (None, speaker)
-                if goes_on and line.first_block != before.last_block:
-                    goes_on = _weigh(before, line, upper_counts, marked) > 0
+                new_block = line.first_block != before.last_block
+                if dash and new_block and line.first_block in habits.parted:
+                    dash = not goes_on_at_dash(before, line)
+                goes_on = words < self.max_words and not dash and line.speaker in (None, speaker)
+                if goes_on and new_block:
+                    goes_on = weigh(before, line, habits) > 0
                 if not goes_on:
                     yield passage
                     passage, words = [], 0
-            if line.dash or line.speaker is not None:
+            if dash or line.speaker is not None:
                 speaker = line.speaker
             passage.append(line)
             end = max(map(line.text.rfind, (". ", "! ", "? ")))
@@ -125,36 +131,7 @@ def _marks_ends(lines: pa.StructArray) -> bool:
     return bool((pc.mean(pc.match_substring_regex(last, r"[.!?…:;][\"'”’»)\]]*$")).as_py() or 0.0) > 0.25)
 
 
-def _weigh(before: _Line, line: _Line, upper_counts: bool, marked: bool) -> float:
-    """Weigh whether the sentence of `before` goes on in `line`, of a later block: it does if the result is above 0."""
-    end = before.text.rstrip(_AFTER_MARK)
-    trailed = end.endswith(_TRAILS)
-    if trailed:
-        score = 1.0
-    elif not end.endswith(_MARKS) or _TITLE.search(end):
-        score = 2.0 if marked else 0.0
-    elif _SHORT_FORM.search(end) or _NUMBER.search(end):
-        score = -1.0
-    else:
-        score = -4.0
-    taken_up = _TAKEN_UP.match(line.text)
-    text = line.text[taken_up.end() :] if taken_up else line.text.lstrip(_BEFORE_WORD)
-    first = text[:1]
-    if taken_up:
-        score += 2.0
-    if first.islower():
-        score += 2.0
-    elif first.isdigit():
-        score += 0.5
-    elif upper_counts and first.isupper() and (trailed or not _SELF.match(text)):
-        score -= 1.5
-    if line.start is not None and before.end is not None:
-        pause = line.start - before.end
-        score -= 3.0 if pause > 3 else 1.0 if pause > 1 else 0.0
-    return score
-
-
-def _sentences(passage: list[_Line], upper_counts: bool) -> Iterator[_Line]:
+def _sentences(passage: list[Line], upper_counts: bool) -> Iterator[Line]:
     """Split a passage at the ends of sentences."""
     text, begins = _join(passage)
     borders = [match.end() for match in _BORDER.finditer(text) if _ends_sentence(text, match, upper_counts)]
@@ -170,7 +147,7 @@ def _sentences(passage: list[_Line], upper_counts: bool) -> Iterator[_Line]:
             last += 1
         opening, closing = passage[first], passage[last]
         voice = _SECOND_VOICE.match(text, start, border) if start else None
-        yield _Line(
+        yield Line(
             id=0,
             text=text[voice.end() if voice else start : border].strip(),
             start=opening.start,
@@ -192,12 +169,12 @@ def _ends_sentence(text: str, border: re.Match[str], upper_counts: bool) -> bool
     if border.group()[0] != ".":
         return True
     head = text[max(0, border.start() - 12) : border.start() + 1]
-    if _TITLE.search(head) or _SHORT_FORM.search(head):
+    if TITLE.search(head) or SHORT_FORM.search(head):
         return False
-    return not (_NUMBER.search(head) and text[border.end()].isdigit())
+    return not (NUMBER.search(head) and text[border.end()].isdigit())
 
 
-def _join(passage: list[_Line]) -> tuple[str, list[int]]:
+def _join(passage: list[Line]) -> tuple[str, list[int]]:
     """Return the text of the lines as one, and where each line begins in it; where a line is taken up by "..." the
     marks of both sides go.
     """
@@ -206,7 +183,7 @@ def _join(passage: list[_Line]) -> tuple[str, list[int]]:
     length = len(pieces[0])
     for line in passage[1:]:
         added = line.text
-        if taken_up := _TAKEN_UP.match(added):
+        if taken_up := TAKEN_UP.match(added):
             added = added[taken_up.end() :]
             last = pieces.pop()
             pieces.append(_without_trail(last))

@@ -29,10 +29,15 @@ def test_the_default_is_the_stages_with_their_defaults_but_for_sure_seams() -> N
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
-    """Copies of films stay, equal turns make equal dialogues; turns by the SVM; what follows a removed turn leaves."""
+    """Sentences by the marks alone, copies of films stay, equal turns make equal dialogues; turns by the SVM, sure or
+    not; what follows a removed turn leaves.
+    """
     ours, theirs = parameters("default"), parameters("papers")
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
+        "lines.mend": False,
+        "sentences.go_on_at_dash": False,
+        "sentences.end_at_capital": False,
         "films.share": None,
         "turns.scorer": "svm",
         "turns.least_certainty": 0.0,

@@ -111,8 +111,12 @@ def cues_of_sentences(
     flat, offsets = unnest(sentences, "sentences")
     rows_of_sentences = np.repeat(documents, np.diff(offsets))
     begin = _units(flat, rows_of_sentences)
-    last, first_block = flat.field("last_block").to_numpy().astype(np.int64), flat.field("first_block").to_numpy()
-    end = np.where(last == first_block, begin, (rows_of_sentences << 32) + (last << 8))
+    last, first_block = (flat.field(name).to_numpy().astype(np.int64) for name in ("last_block", "first_block"))
+    block, last_block = ((rows_of_sentences << 32) + (number << 8) for number in (first_block, last))
+    # A sentence that goes on at the first dash of a block takes that dash away from the sentences of the block.
+    took = np.r_[False, last_block[:-1] == block[1:]] & np.r_[True, block[1:] != block[:-1]][: len(block)]
+    begin += np.isin(block, block[took]) & ~np.isin(block, units)
+    end = np.where(last == first_block, begin, last_block + ~np.isin(last_block, units))
     return tuple(cue[first][np.searchsorted(units, wanted, side="right") - 1] for wanted in (begin, end))
 
 

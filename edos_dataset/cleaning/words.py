@@ -1,0 +1,76 @@
+"""What a piece of an English line may be: a word, letters of a broken one, or two words without their space.
+
+The dictionary is that of simplemma, function words are those of scikit-learn. All answers are kept by piece.
+"""
+
+import re
+from functools import lru_cache
+
+import simplemma
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+SHORT = 2
+"""Letters of a short piece: the dictionary has nearly all pairs of letters, so only function words count there."""
+
+SHORTEST_PAIR = 5
+"""Letters of two words without a space; what is shorter is an abbreviation or a name."""
+
+FUNCTION_WORDS: frozenset[str] = ENGLISH_STOP_WORDS
+"""Function words of English, in small letters."""
+
+_PIECE = re.compile(r"([\"“(\[¿¡-]*)([A-Za-z]+)([.,!?;:…\"”)\]-]*)")
+_ONE_LETTER = frozenset("aio")  # English words of one letter, "o" as in "o Lord"
+_LONGEST_WORD = 40  # characters that are looked up
+
+
+@lru_cache(maxsize=1 << 17)
+def is_word(word: str) -> bool:
+    """Return whether simplemma's English dictionary knows a word, its case aside. A letter is none but a, i and o, two
+    letters are one if they are a function word.
+    """
+    small = word.lower()
+    if len(small) <= SHORT:
+        return small in (_ONE_LETTER if len(small) == 1 else FUNCTION_WORDS)
+    return len(small) <= _LONGEST_WORD and (small in FUNCTION_WORDS or simplemma.is_known(small, "en"))
+
+
+@lru_cache(maxsize=1 << 17)
+def is_doubtful(piece: str) -> bool:
+    """Return whether a text without spaces, marks around it aside, is letters that are no English word. Capitals inside
+    speak for a name or an abbreviation.
+    """
+    match = _PIECE.fullmatch(piece)
+    return match is not None and (match[2][1:].islower() or len(match[2]) == 1) and not is_word(match[2])
+
+
+def parts_of(piece: str) -> tuple[str, str, str]:
+    """Return the marks before the letters of a piece, the letters, and the marks behind; all empty for other pieces."""
+    match = _PIECE.fullmatch(piece)
+    return (match[1], match[2], match[3]) if match else ("", "", "")
+
+
+def core_of(piece: str) -> str:
+    """Return the letters of a piece; nothing where it has others than `parts_of` knows."""
+    return parts_of(piece)[1]
+
+
+@lru_cache(maxsize=1 << 17)
+def may_part(piece: str) -> bool:
+    """Return whether a piece may be two words, whatever its document says."""
+    small = core_of(piece).lower()
+    cuts = range(1 if small[:1] == "i" else 2, len(small) - 1) if len(small) >= SHORTEST_PAIR else range(0)
+    pairs = ((small[:cut], small[cut:]) for cut in cuts)
+    return any(is_word(one) and is_word(other) and bool({one, other} & FUNCTION_WORDS) for one, other in pairs)
+
+
+@lru_cache(maxsize=1 << 17)
+def may_join(left: str, right: str) -> bool:
+    """Return whether two pieces may be one word, whatever their document says."""
+    (_, one, gap), (mark, other, _) = parts_of(left), parts_of(right)
+    return bool(one and other) and not gap and not mark and other.islower() and is_word(one + other)
+
+
+def other_letter(word: str) -> str | None:
+    """Return the word that a doubtful one is if its first letter was taken for its likeness: "Iooking", "lcy"."""
+    likeness = {"I": "l", "l": "I"}.get(word[0])
+    return likeness + word[1:] if likeness and len(word) > 2 and is_word(likeness + word[1:]) else None
