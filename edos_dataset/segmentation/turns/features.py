@@ -32,7 +32,6 @@ GROUPS = (
     "punctuation",
     "lengths",
     "neighbours",
-    "talk",
 )
 """The groups of features; the first seven are the paper's."""
 
