@@ -27,7 +27,7 @@ from edos_dataset.sources.read import ReadFilms
 
 DEFAULT, PAPERS = "default", "papers"
 
-LEAST_CERTAINTY = 0.8
+LEAST_CERTAINTY = 0.75
 """How sure the default recipe wants every seam between two sentences of a dialogue to be."""
 
 BUILT_IN: dict[str, dict[str, object]] = {
