@@ -205,15 +205,18 @@ def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
     """Yield rows of a file, given in ascending order, in a table for each row group that holds some."""
     if not len(rows):
         return
+    schema = arrow_schema(LABELS_ONLY)
     with pq.ParquetFile(path) as file:
         borders = np.cumsum([0, *(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))])
         groups = np.searchsorted(borders, rows, side="right") - 1
         for group in np.unique(groups):
-            table = (
-                file.read_row_group(int(group), columns=arrow_schema(LABELS_ONLY).names)
-                .select(arrow_schema(LABELS_ONLY).names)
-                .cast(arrow_schema(LABELS_ONLY))
-            )
+            try:
+                table = file.read_row_group(int(group)).select(schema.names).cast(schema)
+            except (KeyError, pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+                raise FolderError(
+                    f"{path} has not the columns of the labels of this version ({error}): those of an earlier one are "
+                    f"hydrated by the version that {LABELS_ONLY}/manifest.json names"
+                ) from error
             _check_labels(table, path)
             yield table.take(pa.array(rows[groups == group] - borders[group]))
 

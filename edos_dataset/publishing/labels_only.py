@@ -135,4 +135,7 @@ def _convert(path: Path, target: Path, config: str, counts: _Counts) -> None:
                 writer.write_table(without_text(table), row_group_size=ROW_GROUP)
                 counts.add(path.name.split("-")[0], table)
     except (pa.ArrowInvalid, KeyError) as error:
-        raise ValueError(f"{path} is no file of a data set that `edos curate` wrote: {error}") from error
+        raise ValueError(
+            f"{path} is no file of a data set that this version of `edos curate` wrote: {error}; what an earlier version "
+            "made, make again"
+        ) from error

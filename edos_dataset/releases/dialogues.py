@@ -189,7 +189,10 @@ def read_config(folder: Path, config: str, shard_turns: int) -> Iterator[pa.Tabl
                 for table in read_pieces(path, arrow_schema("os").names):
                     yield from _cut(_unlabelled(table, split), shard_turns)
             except (pa.ArrowException, OSError, KeyError) as error:
-                raise ValueError(f"{path} is no file of a data set that `edos curate` wrote: {error}") from error
+                raise ValueError(
+                    f"{path} is no file of a data set that this version of `edos curate` wrote: {error}; what an earlier version "
+                    "made, make again"
+                ) from error
 
 
 def _unlabelled(table: pa.Table, split: str) -> pa.Table:
