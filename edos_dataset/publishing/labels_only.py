@@ -136,6 +136,6 @@ def _convert(path: Path, target: Path, config: str, counts: _Counts) -> None:
                 counts.add(path.name.split("-")[0], table)
     except (pa.ArrowInvalid, KeyError) as error:
         raise ValueError(
-            f"{path} is no file of a data set that this version of `edos curate` wrote: {error}; what an earlier version "
-            "made, make again"
+            f"{path} is no file of a data set that this version of `edos curate` wrote: {error}; what "
+            "an earlier version made, make again"
         ) from error

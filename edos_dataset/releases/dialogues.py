@@ -190,8 +190,8 @@ def read_config(folder: Path, config: str, shard_turns: int) -> Iterator[pa.Tabl
                     yield from _cut(_unlabelled(table, split), shard_turns)
             except (pa.ArrowException, OSError, KeyError) as error:
                 raise ValueError(
-                    f"{path} is no file of a data set that this version of `edos curate` wrote: {error}; what an earlier version "
-                    "made, make again"
+                    f"{path} is no file of a data set that this version of `edos curate` wrote: {error}; what "
+                    "an earlier version made, make again"
                 ) from error
 
 
