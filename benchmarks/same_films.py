@@ -57,9 +57,9 @@ def run(folder: Path, pipeline: list[Item]) -> dict[str, Any]:
 
 
 def same_hashes(table: pa.Table) -> pa.Table:
-    """Return sketches of rows, each of the same hashes in groups of ten: the most that a partition may have to do."""
+    """Return sketches of rows, forty with the same hashes: about the most that a partition may have to do."""
     rows = np.repeat(np.arange(table.num_rows), 100)
-    groups, places = rows // 10, np.tile(np.arange(100), table.num_rows)
+    groups, places = rows // 40, np.tile(np.arange(100), table.num_rows)
     mixed = (groups * 100 + places).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     columns = (mixed, rows.astype(np.int32), rows.astype(np.uint64), np.full(len(rows), 100.0), np.ones(len(rows)))
     return pa.table(dict(zip(SKETCH.names, columns, strict=True)), schema=SKETCH)
@@ -68,12 +68,12 @@ def same_hashes(table: pa.Table) -> pa.Table:
 def bytes_a_hash(units: int = 2_000) -> float:
     """Return the memory that one partition takes at most, of Python and Arrow together, by its hashes."""
     pool = pa.default_memory_pool()
-    likeness = Likeness(same_hashes, ("unit",), 100, 0.5, 8, "alike", 1 << 40)
+    likeness = Likeness(same_hashes, ("unit",), 0.5, 8, "alike", 1 << 40)
     with tempfile.TemporaryDirectory() as folder:
         write_shard(Path(folder) / "0.parquet", pa.table({"unit": np.arange(units)}))
         before = pool.max_memory()
         tracemalloc.start()
-        decide_alike(likeness, units, [Path(folder) / "0.parquet"], Path(folder) / "work", LocalEngine())
+        decide_alike(likeness, 1, [Path(folder) / "0.parquet"], Path(folder) / "work", LocalEngine())
         most = tracemalloc.get_traced_memory()[1] + pool.max_memory() - before
         tracemalloc.stop()
     return float(most) / (100 * units)

@@ -3,7 +3,7 @@
 How such a decision is parted and what memory it takes, `runs.partitions` says.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -25,7 +25,7 @@ from edos_dataset.text import hash64, normalise
 DUPLICATE = "duplicate_dialogue"
 """Reason of a dialogue that says what another one says."""
 
-_HASHES = 64
+_HASHES = 256
 _LEAST = 8
 _COLUMNS = ("dialogue_id", "turns.list.element.key")
 
@@ -129,15 +129,17 @@ class DropDuplicates(PartitionedStep):
     """Keep one of the dialogues that say nearly the same.
 
     Compared are the different runs of four words that a dialogue says, whatever its turns are. Two are the same if they
-    share `share` of what the shorter one says, and at least 8 runs; or all, where they have fewer. Judged by the 64
-    least hashes of each, which up to about 67 words are all. The one stays that repeats more of its own words: the
-    longer. Without `share` the first by dialogue id stays of dialogues whose turns are all the same after normalisation
-    (OSED, Section 3).
+    share `share` of what the shorter one says, and at least 8 runs; or all, where they have fewer. Dialogues of more
+    than 259 words are judged by about 256 of their runs, those with the least hashes. The one stays that repeats more
+    of its own words: the longer.
+
+    Without `share` the first by dialogue id stays of dialogues whose turns are all the same after normalisation (OSED,
+    Section 3).
 
     Args:
         share: of the shorter dialogue's runs that the other one must have, above 0 to 1; null compares turns (the
             papers).
-        memory: bytes for a partition of the keys, from 400 to 1 TiB, beside about 400 bytes for each dialogue that
+        memory: bytes for a partition of the keys, from 1,500 to 1 TiB, beside about 400 bytes for each dialogue that
             has a copy and 100 for each copy.
     """
 
@@ -159,8 +161,8 @@ class DropDuplicates(PartitionedStep):
         if self.share is None:
             return super().decide_together(shards, folder, engine)
         columns = ("dialogue_id", "language", "turns.list.element.text")
-        likeness = Likeness(_sketches, columns, _HASHES, self.share, _LEAST, DUPLICATE, self.memory)
-        return decide_alike(likeness, sum(map(self.count, shards)), shards, folder, engine)
+        likeness = Likeness(_sketches, columns, self.share, _LEAST, DUPLICATE, self.memory)
+        return decide_alike(likeness, sum(map(_count_words, shards)), shards, folder, engine)
 
     @property
     def limit_of_key(self) -> int:
@@ -208,11 +210,19 @@ def _with_reason(places: pa.Table, reason: str) -> pa.Table:
 
 def _count_turns(shard: Path) -> int:
     """Return the turns of a shard, from the Parquet footer alone."""
+    return sum(chunk.num_values for chunk in _chunks(shard, "turns.list.element.key"))
+
+
+def _count_words(shard: Path) -> int:
+    """Return about how many words a shard has, from the footer alone."""
+    return sum(int(chunk.total_uncompressed_size) for chunk in _chunks(shard, "turns.list.element.text")) // 5
+
+
+def _chunks(shard: Path, path: str) -> Iterator[pq.ColumnChunkMetaData]:
     metadata = pq.read_metadata(shard)
-    keys = [
-        index for index in range(metadata.num_columns) if metadata.schema.column(index).path == "turns.list.element.key"
-    ]
-    return sum(metadata.row_group(group).column(keys[0]).num_values for group in range(metadata.num_row_groups))
+    columns = [index for index in range(metadata.num_columns) if metadata.schema.column(index).path == path]
+    for group in range(metadata.num_row_groups):
+        yield metadata.row_group(group).column(columns[0])
 
 
 def _hashes(texts: Iterable[bytes]) -> np.ndarray:

@@ -25,16 +25,16 @@ class DropSameFilms(SharedStep):
 
     Compared are the documents of one language by the different runs of four words that they say, so times, line breaks
     and turns don't matter, and damaged letters only in the runs that they are in. Two documents are the same film if
-    they share `share` of what the shorter one says; judged by the 512 least hashes of each, so a part of less than
-    about a sixtieth of a film is not found. Of the same films the one stays that repeats more of its own words: it is
-    longer, or less damaged. A film's split hangs on its name, so without this step copies of it come into several
-    splits.
+    they share `share` of what the shorter one says; judged by about 512 runs of each, those with the least hashes, so a
+    part of less than about a sixtieth of a film is not found. Of the same films the one stays that repeats more of its
+    own words: it is longer, or less damaged. A film's split hangs on its name, so without this step copies of it come
+    into several splits.
 
     Args:
         share: of the shorter document's runs that the other one must have, above 0 to 1; null keeps all films. Two
             rips share 0.98 or more, two transcripts of one episode made without each other 0.46 or more, two episodes
             of one show 0.02, one that shows scenes of others up to 0.2 (evaluation/same_films.json).
-        memory: bytes for a partition of the hashes, from 400 to 1 TiB, beside 60 bytes for each pair of equal films.
+        memory: bytes for a partition of the hashes, from 1,500 to 1 TiB, beside 60 bytes for each pair of equal films.
     """
 
     share: float | None = 0.3
@@ -53,9 +53,9 @@ class DropSameFilms(SharedStep):
         if self.share is None:
             return [REMOVALS.empty_table() for _ in shards]
         columns = ("document_id", "language", "sentences.list.element.text")
-        likeness = Likeness(_sketches, columns, _HASHES, self.share, _LEAST, SAME_FILM, self.memory)
+        likeness = Likeness(_sketches, columns, self.share, _LEAST, SAME_FILM, self.memory)
         films = sum(pq.read_metadata(shard).num_rows for shard in shards)
-        return decide_alike(likeness, films, shards, folder, engine)
+        return decide_alike(likeness, films * _HASHES, shards, folder, engine)
 
 
 _HASHES = 512

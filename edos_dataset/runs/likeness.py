@@ -11,8 +11,9 @@ rounds:
 3. each partition of the units adds these counts up and names the pairs that are alike.
 
 Then one process goes over the units of such pairs from the best to the worst: one that is like a better one that stays
-leaves. So no two that stay are alike. With more than `MOST_PAIRED` better units under one hash it is paired with the
-best of these alone: copies of one unit have the same best one, and what thousands say costs no more than what ten say.
+leaves. So no two that stay are alike, but for this: a unit is paired with the best `MOST_PAIRED` of those that have the
+same hash, so that what thousands say costs no more than what forty say. Copies of one unit have the same best one; two
+that are alike by what so many others say, too, may both stay.
 
 Memory: a worker holds the sketches of a shard, or the hashes or pairs of a partition; the last process 60 bytes for
 each pair that is alike, of which one unit has at most `MOST_PAIRED`, or few more.
@@ -29,11 +30,11 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.passage import SURPLUS, Passage, by_shard, carry_out, partitions_for
 from edos_dataset.runs.shards import read_shard
 
-MOST_PAIRED = 8
+MOST_PAIRED = 32
 """Better units with which a hash pairs a unit."""
 
-BYTES_A_HASH = 400
-"""Memory that a partition takes for each of its hashes at most, where ten units share every one
+BYTES_A_HASH = 1500
+"""Memory that a partition takes for each of its hashes at most, where forty units share every one
 (benchmarks/same_films.py).
 """
 
@@ -56,7 +57,6 @@ class Likeness:
     Attributes:
         sketch: gives the SKETCH of a shard's units; a function of a module, or a method of a step.
         columns: Parquet columns that it reads.
-        most: hashes of a sketch, about, at most.
         share: what two units must share of what the smaller one has, above 0 to 1.
         least: hashes that they must share at least, as fewer tell nothing; units that have all hashes in common, and
             fit into a sketch, are alike with fewer, too.
@@ -66,7 +66,6 @@ class Likeness:
 
     sketch: Callable[[pa.Table], pa.Table]
     columns: tuple[str, ...]
-    most: int
     share: float
     least: int
     reason: str
@@ -74,20 +73,20 @@ class Likeness:
 
 
 def decide_alike(
-    likeness: Likeness, units: int, shards: Sequence[Path], folder: Path, engine: Engine
+    likeness: Likeness, hashes: int, shards: Sequence[Path], folder: Path, engine: Engine
 ) -> list[pa.Table]:
     """Return what leaves, as `SharedStep.decide_together`.
 
     Args:
         likeness: when units are alike.
-        units: how many there are, or an upper bound.
+        hashes: how many all sketches have together, about.
         shards: Parquet files, a unit a row or several rows, which lie in one shard.
         folder: for files of passage.
         engine: what carries out the tasks.
     """
     if not shards:
         return []
-    job = _Job(partitions_for(units * likeness.most, BYTES_A_HASH, likeness.memory), folder, likeness, len(shards))
+    job = _Job(partitions_for(hashes, BYTES_A_HASH, likeness.memory), folder, likeness, len(shards))
     carry_out(engine, job.sketch, list(enumerate(shards)))
     carry_out(engine, job.pair, range(job.parts))
     carry_out(engine, job.judge, range(job.parts))

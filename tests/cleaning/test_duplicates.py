@@ -23,7 +23,7 @@ from edos_dataset.text import normalise
 # Two spellings of the same utterance each, and enough repetitions to reach the limits below.
 TURNS = st.sampled_from(["Yes.", "yes", "No!", "No", "Really?", "Go away.", "I see you."])
 CORPUS = st.lists(st.lists(TURNS, min_size=2, max_size=5), max_size=25)
-SMALL = 400  # bytes of memory: a few keys a pass
+SMALL = 1_500  # bytes of memory: a few keys a pass
 
 
 def table_of(dialogues):
