@@ -25,13 +25,14 @@ from edos_dataset.schema import (
     features,
 )
 
-COLUMNS = ("dialogue_id", "document_id", "language", "source", "turns")
+COLUMNS = ("dialogue_id", "document_id", "language", "source", "certainty", "expected_errors", "turns")
 PACKAGE = Path(__file__).parents[1] / "edos_dataset"
 ELSEWHERE = {
     "commands/labelled.py": "labels given to a data set of somebody else's, which keeps its own columns",
     "releases/flat.py": "the flat view of any labelled config, with the types that this has",
     "runs/engines/datasets.py": "tasks and what came of them, pickled: how this engine carries bytes",
-    "runs/partitions.py": "SURPLUS: REMOVALS with the shard before it, between two processes of a corpus step",
+    "runs/likeness.py": "SKETCH: hashes of what a unit says, between two processes of a corpus step",
+    "runs/passage.py": "SURPLUS: REMOVALS with the shard before it, likewise",
     "runs/pipeline.py": "REMOVALS: what a corpus step tells a run; nothing else reads it, and it is not published",
     "sources/read.py": "LINES with the columns REASON and DETAIL behind, both of schema",
 }
@@ -114,7 +115,14 @@ def test_label_names(config):
 
 
 def test_os_has_no_labels():
-    assert list(features("os")["turns"].feature) == ["text", "start", "end", "sentence_ids"]
+    assert list(features("os")["turns"].feature) == [
+        "text",
+        "start",
+        "end",
+        "sentence_ids",
+        "new_speaker",
+        "one_speaker",
+    ]
 
 
 @pytest.mark.parametrize("config", ["", "EDOS", "amt"])

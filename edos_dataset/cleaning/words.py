@@ -1,13 +1,12 @@
 """What a piece of an English line may be: a word, letters of a broken one, or two words without their space.
 
-The dictionary is that of simplemma, function words are those of scikit-learn. All answers are kept by piece.
+The dictionary is that of simplemma. All answers are kept by piece.
 """
 
 import re
 from functools import lru_cache
 
 import simplemma
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 SHORT = 2
 """Letters of a short piece: the dictionary has nearly all pairs of letters, so only function words count there."""
@@ -15,7 +14,19 @@ SHORT = 2
 SHORTEST_PAIR = 5
 """Letters of two words without a space; what is shorter is an abbreviation or a name."""
 
-FUNCTION_WORDS: frozenset[str] = ENGLISH_STOP_WORDS
+FUNCTION_WORDS: frozenset[str] = frozenset(
+    "a an the this that these those such each every all both any some no none few many much more most other another "
+    "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers "
+    "herself it its itself they them their theirs themselves one who whom whose which what when where why how "
+    "am is are was were be been being do does did done have has had having can could will would shall should may might "
+    "must not and or but nor so yet if then else than because as while until since though although unless whether "
+    "of in on at by to for from with without into onto upon out off over under up down about above below across after "
+    "before again against along among around behind beside between beyond during except inside near outside past "
+    "through toward towards within via per here there now never ever always often only also too very just even still "
+    "almost already enough rather quite well back away once twice perhaps maybe let go get got give take put see "
+    "everyone everybody everything everywhere someone somebody something somewhere anyone anybody anything anywhere "
+    "nobody nothing nowhere however therefore thus hence".split()
+)
 """Function words of English, in small letters."""
 
 _PIECE = re.compile(r"([\"“(\[¿¡-]*)([A-Za-z]+)([.,!?;:…\"”)\]-]*)")

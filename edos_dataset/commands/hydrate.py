@@ -103,8 +103,8 @@ def hydrate(
     check_order(recipe)
     _check_scorers(stages, labels)
     inventory = find_films(sources, language_of(stages))
-    labelled = str(labels.resolve()), published.content
-    pipeline: list[Item] = [*stages, SplitAsLabelled(*labelled), AttachLabels(*labelled), Output(facts["config"])]
+    attach = [kind(str(labels.resolve()), published.content) for kind in (SplitAsLabelled, AttachLabels)]
+    pipeline: list[Item] = [*stages, *attach, Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
     with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
         search, run = (Run(place, crew, progress=progress) for place in (folder.run / "search", folder.run))

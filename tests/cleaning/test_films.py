@@ -75,6 +75,8 @@ def left(films, folder, *, shards=1, engine=None, step=None):
     return {part[row] for part, table in zip(parts, tables, strict=True) for row in table["row"].to_pylist()}
 
 
+UNSURE = [f"{stage}.least_certainty=0" for stage in ("turns", "dialogues")]
+
 FILM = screenplay(1)
 COPIES = {
     "word for word": FILM,
@@ -244,7 +246,7 @@ def test_no_film_is_in_two_splits(workers, tmp_path):
     recipes = {"papers": pipeline_of("papers", labels=False), "default": pipeline_of(labels=False)}
     made = {}
     for name, pipeline in recipes.items():
-        pipeline = override(pipeline, ["turns.scorer=rules", "read.detect_language=false"])
+        pipeline = override(pipeline, ["turns.scorer=rules", "read.detect_language=false", *UNSURE])
         made[name] = curate(find_films([films], "en"), tmp_path / name, pipeline, workers=workers, shard_sentences=400)
     counts = {name: {stage["stage"]: stage for stage in made[name]["stages"]} for name in made}
     assert counts["papers"]["films"]["kept"] == counts["default"]["films"]["read"] == 40

@@ -150,7 +150,7 @@ def test_names_that_are_no_text(films, tmp_path):
     for name in (b"caf\xe9.txt", b"bad\xe9\n.srt", b"pipe\x1b.srt"):
         with open(folder + b"/" + name, "w"):
             pass
-    done = curate(films, tmp_path / "edos")
+    done = curate(films, tmp_path / "edos", "--recipe", "papers")
     assert done.exit_code == 0, done.stderr
     assert "empty_file films/bad%E9%0A.srt: 0 bytes" in done.stdout
     assert "\x1b" not in done.stdout

@@ -105,10 +105,10 @@ def test_code_of_others_is_imported_for_recipes_of_ones_own_alone(tmp_path):
 
 
 def test_the_built_in_recipe_survives(tmp_path):
-    curate = pytest.importorskip("edos_dataset.commands.curate")
+    built_in = pytest.importorskip("edos_dataset.commands.built_in")
     path = tmp_path / "recipe.yaml"
-    path.write_text(dump_recipe(curate.subtitles_to_edos()))
-    assert load_recipe(path, curate.KNOWN) == curate.subtitles_to_edos()
+    path.write_text(dump_recipe(built_in.subtitles_to_edos()))
+    assert load_recipe(path, built_in.KNOWN) == built_in.subtitles_to_edos()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
-from edos_dataset.encoders.batches import token_batches
-from edos_dataset.labeling.models import batches
+from edos_dataset.encoders.batches import pad, token_batches
 from training.classifier.data import Data
 from training.classifier.model import token_ids
 from training.classifier.recipe import ClassifierRecipe
@@ -65,7 +64,7 @@ def micro_batches(rows: Ints, inputs: Sequence[list[int]], budget: int) -> list[
 
 def pad(inputs: Sequence[list[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids and attention mask, [n, longest]."""
-    ids, mask = batches.pad(inputs, np.array([len(row) for row in inputs]), padding)
+    ids, mask = pad(inputs, np.array([len(row) for row in inputs]), padding)
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 

@@ -150,12 +150,14 @@ def _texts(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequen
 
 
 def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
-    """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` and `CleanTurns` do."""
+    """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` and `CleanTurns` do; sentences
+    and words are those that were read, without what was mended since.
+    """
     lines, _ = split_rejects(ReadFilms()(find_films([path], "en").films))
     if not lines.num_rows:
         return {}, "unreadable_file"
-    clean, _ = split_rejects(CleanLines()(lines.drop_columns([DETAIL])))
-    sentences = unnest(SplitSentences()(clean), "sentences")[0]
+    clean, _ = split_rejects(CleanLines(mend=False)(lines.drop_columns([DETAIL])))
+    sentences = unnest(SplitSentences(go_on_at_dash=False, end_at_capital=False)(clean), "sentences")[0]
     return _joined(sentences.field("id").to_pylist(), sentences.field("text"), readings), "missing_dialogue"
 
 
