@@ -29,7 +29,8 @@ _SUSPECT = (
     r"|uploaded|made|ripp|encod|transcri)"
     r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
 )
-_CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll|\bi\b"
+_CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"
+_SMALL = r"\bi\b"  # looked at only to mend
 _SPOKEN = r"[\p{L}\p{N}]"
 
 
@@ -74,7 +75,7 @@ class CleanLines(Stage):
         speaker = lines.field("speaker").to_pylist()
         codes = np.zeros(len(texts), np.int64)
         english = [primary_language(language or "en") == "en" for language in table["language"].to_pylist()]
-        for row, start, stop in _suspect_blocks(lines, offsets):
+        for row, start, stop in _suspect_blocks(lines, offsets, self.mend):
             for place, line in enumerate(_clean_block(texts[start:stop], english[row], self.mend), start):
                 texts[place] = line.text
                 dash[place] |= line.dash
@@ -99,12 +100,11 @@ class CleanLines(Stage):
         return part(clean, "lines", codes, REASONS)
 
 
-def _suspect_blocks(lines: pa.StructArray, offsets: np.ndarray) -> list[tuple[int, int, int]]:
+def _suspect_blocks(lines: pa.StructArray, offsets: np.ndarray, mend: bool) -> list[tuple[int, int, int]]:
     """Return row, first and last + 1 line of the blocks in which any line may need cleaning."""
     texts = lines.field("text")
-    suspect = pc.or_(
-        pc.match_substring_regex(texts, f"{_SUSPECT}|{_CONFUSED}"), pc.invert(pc.match_substring_regex(texts, _SPOKEN))
-    )
+    wanted = "|".join([_SUSPECT, _CONFUSED, *([_SMALL] if mend else [])])
+    suspect = pc.or_(pc.match_substring_regex(texts, wanted), pc.invert(pc.match_substring_regex(texts, _SPOKEN)))
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     block = lines.field("first_block").to_numpy(zero_copy_only=False)
     starts = (

@@ -14,19 +14,19 @@ SHORT = 2
 SHORTEST_PAIR = 5
 """Letters of two words without a space; what is shorter is an abbreviation or a name."""
 
-FUNCTION_WORDS: frozenset[str] = frozenset(
-    "a an the this that these those such each every all both any some no none few many much more most other another "
-    "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers "
-    "herself it its itself they them their theirs themselves one who whom whose which what when where why how "
-    "am is are was were be been being do does did done have has had having can could will would shall should may might "
-    "must not and or but nor so yet if then else than because as while until since though although unless whether "
-    "of in on at by to for from with without into onto upon out off over under up down about above below across after "
-    "before again against along among around behind beside between beyond during except inside near outside past "
-    "through toward towards within via per here there now never ever always often only also too very just even still "
-    "almost already enough rather quite well back away once twice perhaps maybe let go get got give take put see "
-    "everyone everybody everything everywhere someone somebody something somewhere anyone anybody anything anywhere "
-    "nobody nothing nowhere however therefore thus hence".split()
-)
+_FUNCTION = """\
+a an the this that these those such each every all both any some no none few many much more most other another i me my
+mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
+itself they them their theirs themselves one who whom whose which what when where why how am is are was were be been
+being do does did done have has had having can could will would shall should may might must not and or but nor so yet
+if then else than because as while until since though although unless whether of in on at by to for from with without
+into onto upon out off over under up down about above below across after before again against along among around
+behind beside between beyond during except inside near outside past through toward towards within via per here there
+now never ever always often only also too very just even still almost already enough rather quite well back away once
+twice perhaps maybe let go get got give take put see everyone everybody everything everywhere someone somebody
+something somewhere anyone anybody anything anywhere nobody nothing nowhere however therefore thus hence"""
+
+FUNCTION_WORDS: frozenset[str] = frozenset(_FUNCTION.split())
 """Function words of English, in small letters."""
 
 _PIECE = re.compile(r"([\"“(\[¿¡-]*)([A-Za-z]+)([.,!?;:…\"”)\]-]*)")

@@ -99,7 +99,7 @@ def hydrate(
     """
     began = time.perf_counter()
     facts, published, recipe = read_facts(labels), PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
-    stages = text_stages(recipe)
+    stages, makers = text_stages(recipe), [*text_stages(recipe), *labelling(recipe, shipped_only=True)]
     check_order(recipe)
     _check_scorers(stages, labels)
     inventory = find_films(sources, language_of(stages))
@@ -114,8 +114,7 @@ def hydrate(
         outputs = run.execute(cut_films(films, shard_sentences), pipeline)
         if not crew.leads:
             return None
-        inputs = {"films": films.num_rows, "files": count_units(films, "files")}
-        made_by, makers = str(facts.get("fingerprint")), [*stages, *labelling(recipe, shipped_only=True)]
+        inputs, made_by = {"films": films.num_rows, "files": count_units(films, "files")}, str(facts.get("fingerprint"))
         origin = Origin("edos hydrate LABELS SUBTITLES --out edos", made_by, versions(), inputs=inputs)
         configs = prepare_published(folder, outputs, language_of(stages), makers, run.counts, origin)
         missing = _missing(published, ids_of(outputs[facts["config"]]), films, run.notes)

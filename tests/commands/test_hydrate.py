@@ -71,7 +71,10 @@ def run(films, tmp_path_factory):
     manifest = curate(
         find_films([films], "en"),
         out,
-        override(subtitles_to_edos("fast", "fast"), ["films.share=null", "cap.limit=1", "select.top=45"]),
+        override(
+            subtitles_to_edos("fast", "fast"),
+            ["films.share=null", "duplicates.share=null", "cap.limit=1", "select.top=45"],
+        ),
     )
     rejected = {stage["stage"]: stage["rejected"] for stage in manifest["stages"]}
     assert rejected["cap"]["too_frequent"] > 0

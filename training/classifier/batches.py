@@ -10,7 +10,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
-from edos_dataset.encoders.batches import pad, token_batches
+from edos_dataset.encoders import batches
 from training.classifier.data import Data
 from training.classifier.model import token_ids
 from training.classifier.recipe import ClassifierRecipe
@@ -59,12 +59,12 @@ def micro_batches(rows: Ints, inputs: Sequence[list[int]], budget: int) -> list[
     """Sort rows by length, longest first, and cut them so that rows times the longest stays within `budget` tokens (a
     longer one goes alone).
     """
-    return [rows[batch] for batch in token_batches([len(inputs[row]) for row in rows], budget)]
+    return [rows[batch] for batch in batches.token_batches([len(inputs[row]) for row in rows], budget)]
 
 
 def pad(inputs: Sequence[list[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids and attention mask, [n, longest]."""
-    ids, mask = pad(inputs, np.array([len(row) for row in inputs]), padding)
+    ids, mask = batches.pad(inputs, np.array([len(row) for row in inputs]), padding)
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
