@@ -154,7 +154,7 @@ def main() -> None:
         tables.append(corpus.documents(test))
         parts.append(blend(*made))
     shows = dict(zip(recipe["test_shows"], zip(tables, parts, strict=True), strict=True))
-    result = {
+    result: dict[str, Any] = {
         "command": f"python evaluation/certain_dialogues.py $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}",
         "date": date.today().isoformat(),
         "cores": os.cpu_count(),
