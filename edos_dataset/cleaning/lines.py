@@ -30,7 +30,7 @@ _SUSPECT = (
     r"|^\W*(?i:subs\b|fordít|szöveg|időzít|übersetz|traduc|tradu|vertal)"
 )
 _CONFUSED = r"\bl\b|\bl['’tnfs]|\b1['’]|[a-z]I|\bI[aeiou]|\bll"
-_SMALL = r"\bi\b"  # looked at only to mend
+_MISREAD = r"\bi\b|^[A-Z][A-Z.'’ -]{2,30};"
 _SPOKEN = r"[\p{L}\p{N}]"
 
 
@@ -52,7 +52,7 @@ class CleanLines(Stage):
     Args:
         max_characters: longest line that is looked at, from 1 to 20,000; a broken file may hold megabytes in one.
         mend: put words right that optical character recognition broke, in English documents that show it ("i n",
-            "ofyou"), and small letters where sentences begin; and take "NAME;" for "NAME:".
+            "ofyou"), a small "i", and small letters where sentences begin; and take "NAME;" for "NAME:".
     """
 
     max_characters: int = 2000
@@ -103,8 +103,8 @@ class CleanLines(Stage):
 def _suspect_blocks(lines: pa.StructArray, offsets: np.ndarray, mend: bool) -> list[tuple[int, int, int]]:
     """Return row, first and last + 1 line of the blocks in which any line may need cleaning."""
     texts = lines.field("text")
-    wanted = "|".join([_SUSPECT, _CONFUSED, *([_SMALL] if mend else [])])
-    suspect = pc.or_(pc.match_substring_regex(texts, wanted), pc.invert(pc.match_substring_regex(texts, _SPOKEN)))
+    pattern = f"{_SUSPECT}|{_CONFUSED}|{_MISREAD}" if mend else f"{_SUSPECT}|{_CONFUSED}"
+    suspect = pc.or_(pc.match_substring_regex(texts, pattern), pc.invert(pc.match_substring_regex(texts, _SPOKEN)))
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     block = lines.field("first_block").to_numpy(zero_copy_only=False)
     starts = (

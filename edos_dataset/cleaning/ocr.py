@@ -18,21 +18,16 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import Bools, Ints, flags
 from edos_dataset.cleaning.words import (
     FUNCTION_WORDS,
+    LEAST_SIGNS,
+    PARTICLES,
     SHORT,
     SHORTEST_PAIR,
+    Pieces,
     core_of,
-    is_doubtful,
     is_word,
-    may_join,
-    may_part,
     other_letter,
     parts_of,
 )
-
-LEAST_SIGNS = 4
-"""Different words that a document must show broken in one way before any is put right: clean ones have fewer, by
-chance. A letter taken for its likeness needs no other: no word of a clean document begins so.
-"""
 
 _SLIPS = 2  # a word that the document writes more often is no slip
 _PART = 0.5  # of its appearances in which a short piece makes a word with its neighbour, if it is part of one
@@ -90,8 +85,9 @@ class _Document:
         habits = self._habits()
         mends: list[Mend] = []
         for line, place in self._doubtful:
-            if not mends or (line, place) >= (mends[-1].line, mends[-1].stop):
-                mends += self._mend(line, place, habits)
+            for mend in self._mend(line, place, habits):
+                if not mends or (line, mend.first) >= (mends[-1].line, mends[-1].stop):
+                    mends.append(mend)
         return mends
 
     def _habits(self) -> set[str]:
@@ -130,6 +126,8 @@ class _Document:
             (before, left, gap), (mark, right, after) = parts_of(pieces[first]), parts_of(pieces[first + 1])
             if not left or not right or gap or mark or not right.islower() or not (left[1:] or "x").islower():
                 continue
+            if left == "I" and not self._opens(pieces, first):
+                left = "i"  # `repair_letters` took it for the pronoun
             if (left.islower() or len(left) > 1 or self._opens(pieces, first)) and is_word(left + right):
                 ways.append((first, first + 2, f"{before}{left}{right}{after}"))
         return ways[0] if len(ways) == 1 else None
@@ -142,12 +140,15 @@ class _Document:
         for cut in range(1 if word[0] == "I" else 2, len(word) - 1):
             parts = small[:cut], small[cut:]
             common = sum(part in FUNCTION_WORDS or part == "i" for part in parts)
-            elsewhere = all(self._counts[part] + self._counts[part.capitalize()] for part in parts)
-            if common and elsewhere and parts[0] != parts[1] and all(map(is_word, parts)):
+            compound = common == 1 and not PARTICLES.isdisjoint(parts)
+            if common and not compound and parts[0] != parts[1] and all(map(is_word, parts)):
                 ways.append((common, cut))
-        if not ways or [way[0] for way in ways].count(max(ways)[0]) > 1:  # "of fact" and "off act"
+        best = [cut for common, cut in ways if common == max(ways)[0]]
+        if len(best) != 1:  # "of fact" and "off act"
             return None
-        common, cut = max(ways)
+        cut, common = best[0], max(ways)[0]
+        if not all(self._counts[part] + self._counts[part.capitalize()] for part in (small[:cut], small[cut:])):
+            return None
         named = not word.islower() and (not opens or (often and not self._counts[small]))
         return f"{word[:cut]} {word[cut:]}" if not named and (common == 2 or (word.islower() and not often)) else None
 
@@ -168,45 +169,6 @@ def lost_capitals(texts: Sequence[str], dashes: Sequence[bool]) -> dict[int, str
     return changed
 
 
-class _Pieces(NamedTuple):
-    """What stands between the spaces of lines.
-
-    Attributes:
-        known: the different pieces.
-        code: [pieces] place of each in `known`.
-        starts: [lines + 1] positions at which each line begins.
-        places: positions of the doubtful pieces.
-        lines: their lines.
-    """
-
-    known: list[str]
-    code: Ints
-    starts: Ints
-    places: Ints
-    lines: Ints
-
-    @classmethod
-    def of(cls, texts: pa.StringArray) -> "_Pieces":
-        lists = pc.split_pattern(texts, " ")
-        pieces = lists.flatten().dictionary_encode()
-        known, code, starts = pieces.dictionary.to_pylist(), pieces.indices.to_numpy(), lists.offsets.to_numpy()
-        places = np.flatnonzero(np.array([is_doubtful(piece) for piece in known], bool)[code])
-        return cls(known, code, starts, places, np.searchsorted(starts, places, side="right") - 1)
-
-    def doubtful(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """Return line and place of the doubtful pieces of a document, or nothing where they can't be signs enough."""
-        first, last = np.searchsorted(self.lines, (begin, end)).tolist()
-        words = {self.known[code] for code in self.code[self.places[first:last]].tolist()}
-        lines, places = self.lines[first:last], self.places[first:last]
-        if not any(other_letter(core_of(word)) for word in words) and sum(map(may_part, words)) < LEAST_SIGNS:
-            inner, outer = places[places > self.starts[lines]] - 1, places[places + 1 < self.starts[lines + 1]]
-            left = np.r_[inner, outer]
-            pairs = set(zip(self.code[left].tolist(), self.code[left + 1].tolist(), strict=True))
-            if sum(may_join(self.known[one], self.known[other]) for one, other in pairs) < LEAST_SIGNS:
-                return []
-        return list(zip((lines - begin).tolist(), (places - self.starts[lines]).tolist(), strict=True))
-
-
 def mend_documents(
     raw: pa.StringArray, texts: pa.StringArray, offsets: Ints, english: Bools, dashes: Bools
 ) -> pa.Array:
@@ -222,7 +184,7 @@ def mend_documents(
     rows = np.repeat(english, np.diff(offsets))
     if not rows.any():
         return texts
-    pieces = _Pieces.of(texts)
+    pieces = Pieces.of(texts)
     small = np.r_[0, np.cumsum(flags(pc.match_substring_regex(raw, _SMALL_PRONOUN)))]
     small_cased = small[offsets[1:]] - small[offsets[:-1]] >= LEAST_SIGNS
     new: dict[int, str] = {}

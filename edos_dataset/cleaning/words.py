@@ -5,8 +5,19 @@ The dictionary is that of simplemma. All answers are kept by piece.
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import simplemma
+
+from edos_dataset.arrays import Ints
+
+LEAST_SIGNS = 4
+"""Different words that a document must show broken in one way before any is put right: clean ones have fewer, by
+chance. A letter taken for its likeness needs no other: no word of a clean document begins so.
+"""
 
 SHORT = 2
 """Letters of a short piece: the dictionary has nearly all pairs of letters, so only function words count there."""
@@ -28,6 +39,9 @@ something somewhere anyone anybody anything anywhere nobody nothing nowhere howe
 
 FUNCTION_WORDS: frozenset[str] = frozenset(_FUNCTION.split())
 """Function words of English, in small letters."""
+
+PARTICLES = frozenset(("around", "back", "down", "in", "off", "on", "out", "over", "under", "up"))
+"""Function words that make compounds with any word, of which the dictionary has not all ("underbite", "talkback")."""
 
 _PIECE = re.compile(r"([\"“(\[¿¡-]*)([A-Za-z]+)([.,!?;:…\"”)\]-]*)")
 _ONE_LETTER = frozenset("aio")  # English words of one letter, "o" as in "o Lord"
@@ -85,3 +99,43 @@ def other_letter(word: str) -> str | None:
     """Return the word that a doubtful one is if its first letter was taken for its likeness: "Iooking", "lcy"."""
     likeness = {"I": "l", "l": "I"}.get(word[0])
     return likeness + word[1:] if likeness and len(word) > 2 and is_word(likeness + word[1:]) else None
+
+
+class Pieces(NamedTuple):
+    """What stands between the spaces of lines.
+
+    Attributes:
+        known: the different pieces.
+        code: [pieces] place of each in `known`.
+        starts: [lines + 1] positions at which each line begins.
+        places: positions of the doubtful pieces.
+        lines: their lines.
+    """
+
+    known: list[str]
+    code: Ints
+    starts: Ints
+    places: Ints
+    lines: Ints
+
+    @classmethod
+    def of(cls, texts: pa.StringArray) -> "Pieces":
+        """Cut lines at their spaces."""
+        lists = pc.split_pattern(texts, " ")
+        pieces = lists.flatten().dictionary_encode()
+        known, code, starts = pieces.dictionary.to_pylist(), pieces.indices.to_numpy(), lists.offsets.to_numpy()
+        places = np.flatnonzero(np.array([is_doubtful(piece) for piece in known], bool)[code])
+        return cls(known, code, starts, places, np.searchsorted(starts, places, side="right") - 1)
+
+    def doubtful(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """Return line and place of the doubtful pieces of a document, or nothing where they can't be signs enough."""
+        first, last = np.searchsorted(self.lines, (begin, end)).tolist()
+        words = {self.known[code] for code in self.code[self.places[first:last]].tolist()}
+        lines, places = self.lines[first:last], self.places[first:last]
+        if not any(other_letter(core_of(word)) for word in words) and sum(map(may_part, words)) < LEAST_SIGNS:
+            inner, outer = places[places > self.starts[lines]] - 1, places[places + 1 < self.starts[lines + 1]]
+            left = np.r_[inner, outer]
+            pairs = set(zip(self.code[left].tolist(), self.code[left + 1].tolist(), strict=True))
+            if sum(may_join(self.known[one], self.known[other]) for one, other in pairs) < LEAST_SIGNS:
+                return []
+        return list(zip((lines - begin).tolist(), (places - self.starts[lines]).tolist(), strict=True))

@@ -72,7 +72,7 @@ def goes_on_at_dash(before: Line, line: Line) -> bool:
     The dashes say that two people speak in the block; the first may be who spoke before. That is taken for sure where
     the line before has no mark at its end and this one begins with a small letter, where a comma is before an English
     "I", and where the dots at the end of the one are taken up by the other. How often it is true of series whose
-    speakers are known is measured by evaluation/dash_cues.py.
+    speakers are known is measured by evaluation/sentence_borders.py.
     """
     end = before.text.rstrip(AFTER_MARK)
     if TAKEN_UP.match(line.text):

@@ -156,6 +156,7 @@ def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, S
     lines, _ = split_rejects(ReadFilms()(find_films([path], "en").films))
     if not lines.num_rows:
         return {}, "unreadable_file"
+    # The sentences are those that were read, before the stages learned what these parameters name.
     clean, _ = split_rejects(CleanLines(mend=False)(lines.drop_columns([DETAIL])))
     sentences = unnest(SplitSentences(go_on_at_dash=False, end_at_capital=False)(clean), "sentences")[0]
     return _joined(sentences.field("id").to_pylist(), sentences.field("text"), readings), "missing_dialogue"

@@ -36,12 +36,14 @@ class Script:
     breaks: frozenset[int] = field(default_factory=frozenset)
 
 
-def split_lines(lines: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Return the LINES that cleaning keeps, and their SENTENCES; documents of which nothing is
-    left are gone from both.
+def split_lines(
+    lines: pa.Table, clean: CleanLines | None = None, split: SplitSentences | None = None
+) -> tuple[pa.Table, pa.Table]:
+    """Return the LINES that cleaning keeps, and their SENTENCES, by the stages given or those of the default recipe;
+    documents of which nothing is left are gone from both.
     """
-    kept, _ = split_rejects(CleanLines()(lines))
-    return kept, SplitSentences()(kept)
+    kept, _ = split_rejects((clean or CleanLines())(lines))
+    return kept, (split or SplitSentences())(kept)
 
 
 def script_lines(scripts: Sequence[Script]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -34,6 +34,8 @@ SITCOM_TRUST = Trust(new=0.94, inside=0.97, first=0.8, later=0.93, again=0.7)
 """Measured on the seams of Friends of which MELD has both sides, with the same times: many speeches, above all short
 ones, went to the speaker before.
 """
+
+Split = Callable[[pa.Table], tuple[pa.Table, pa.Table]]
 
 _EPISODE = re.compile(r"(?P<show>.+?)\.S(?P<season>\d+)E(?P<episode>\d+)\b.*\.merged", re.IGNORECASE)
 _HEBREW = re.compile("[\u05b0-\u05ea][^\x00-\x7f]+")
@@ -79,7 +81,7 @@ def _rename(cue: Cue, people: Mapping[str, str | None]) -> Cue:
     )
 
 
-def read_frasier(data_dir: Path, plain: bool) -> pa.Table:
+def read_frasier(data_dir: Path, plain: bool, split: Split = split_lines) -> pa.Table:
     """Read subtitles that are labelled by the transcripts of the same episodes.
 
     Each file goes with the transcript whose words it has, as the numbers of the two differ for two episodes in three.
@@ -87,6 +89,7 @@ def read_frasier(data_dir: Path, plain: bool) -> pa.Table:
     Args:
         data_dir: holds `frasier/subtitles/SS/Episode_E.srt` and `frasier/scripts/SSEE.txt`.
         plain: take the dashes away first, and part the blocks that they part, as in the cues of `read_sitcom`.
+        split: LINES to those that stay and their SENTENCES.
     """
     paths = sorted((data_dir / "frasier" / "scripts").glob("[0-9][0-9][0-9][0-9].txt"))
     speeches = {f"frasier/s{path.stem[:2]}e{path.stem[2:]}": read_script(read_text(path)) for path in paths}
@@ -96,7 +99,7 @@ def read_frasier(data_dir: Path, plain: bool) -> pa.Table:
     documents = [texts[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
     films = match_films(documents, {film: [speech.text for speech in known] for film, known in speeches.items()})
     lines = _rename_films(lines, films)
-    return _label_by_speeches(undash(lines) if plain else lines, speeches, "frasier" + "_plain" * plain)
+    return _label_by_speeches(undash(lines) if plain else lines, speeches, "frasier" + "_plain" * plain, split=split)
 
 
 def match_films(films: Sequence[Sequence[str]], scripts: Mapping[str, Sequence[str]]) -> list[str | None]:
@@ -117,16 +120,17 @@ def match_films(films: Sequence[Sequence[str]], scripts: Mapping[str, Sequence[s
     ]
 
 
-def read_friends_srt(data_dir: Path) -> pa.Table:
+def read_friends_srt(data_dir: Path, split: Split = split_lines) -> pa.Table:
     """Read subtitles with their dashes, labelled by the speakers of the timed cues of the same episodes.
 
     Args:
         data_dir: holds `noisy_srt/friends` and `sitcom_speakers/Friends.*.merged`.
+        split: LINES to those that stay and their SENTENCES.
     """
     speeches = {film: list(_speeches(cues)) for film, cues in _read_episodes(data_dir, "friends").items()}
     lines = read_subtitles([data_dir / "noisy_srt" / "friends"])
     films = [film if film in speeches else None for film in lines["film"].to_pylist()]
-    return _label_by_speeches(_rename_films(lines, films), speeches, "friends_srt", SITCOM_TRUST)
+    return _label_by_speeches(_rename_films(lines, films), speeches, "friends_srt", SITCOM_TRUST, split)
 
 
 def _speeches(cues: Sequence[Cue]) -> Iterator[Speech]:
@@ -147,13 +151,17 @@ def _rename_films(lines: pa.Table, films: Sequence[str | None]) -> pa.Table:
 
 
 def _label_by_speeches(
-    lines: pa.Table, speeches: Mapping[str, Sequence[Speech]], corpus: str, trust: Trust | None = None
+    lines: pa.Table,
+    speeches: Mapping[str, Sequence[Speech]],
+    corpus: str,
+    trust: Trust | None = None,
+    split: Split = split_lines,
 ) -> pa.Table:
     """Label the sentences of documents by the speeches of their films; badly aligned documents leave.
 
     The confidence is that of the alignment times that in the speakers (certain, if `trust` is null).
     """
-    _, sentences = split_lines(lines)
+    _, sentences = split(lines)
     tables = [LABELLED.empty_table()]
     for row, film in enumerate(sentences["film"].to_pylist()):
         document, known = sentences.slice(row, 1), speeches[film]
