@@ -38,6 +38,8 @@ BYTES_A_HASH = 1500
 (benchmarks/same_films.py).
 """
 
+_LEAST_TOLD = 8  # hashes that two sketches must share; fewer say too little of what the units share
+
 SKETCH = pa.schema(
     {
         "key": pa.uint64(),  # one of the hashes
@@ -58,8 +60,8 @@ class Likeness:
         sketch: gives the SKETCH of a shard's units; a function of a module, or a method of a step.
         columns: Parquet columns that it reads.
         share: what two units must share of what the smaller one has, above 0 to 1.
-        least: hashes that they must share at least, as fewer tell nothing; units that have all hashes in common, and
-            fit into a sketch, are alike with fewer, too.
+        least: hashes that they must share at least; units that have all hashes in common, and fit into a sketch, are
+            alike with fewer, too.
         reason: why the worse one leaves.
         memory: bytes for a partition.
     """
@@ -142,7 +144,8 @@ class _Job(Passage):
         better = first[worse] + rank
         sizes, reaches = ((columns[name][worse], columns[name][better]) for name in ("size", "reach"))
         reach = np.minimum(*reaches)
-        needed = np.ceil(self.likeness.share * np.minimum(*sizes) * reach - 1e-6).clip(self.likeness.least)
+        units = (self.likeness.share * np.minimum(*sizes)).clip(self.likeness.least)
+        needed = np.ceil(units * reach - 1e-6).clip(_LEAST_TOLD)
         whole = (sizes[0] == sizes[1]) & (reach == 1)
         needed = np.where(whole, np.minimum(needed, sizes[0]), needed)
         return pa.table(

@@ -72,7 +72,7 @@ def test_every_line_says_what_is_promised(turns):
 
 
 def test_turns_are_those_of_curate_before_cleaning(films, turns, tmp_path):
-    stages = yaml.safe_load(edos("recipe", "--no-labels").stdout)["stages"][:5] + [{"output": "os"}]
+    stages = yaml.safe_load(edos("recipe", "--no-labels").stdout)["stages"][:6] + [{"output": "os"}]
     (tmp_path / "turns.yaml").write_text(yaml.safe_dump({"stages": stages}))
     done = edos(
         "curate", films, "--out", tmp_path / "edos", "--no-labels", "--recipe", tmp_path / "turns.yaml", "--workers", 1
