@@ -5,8 +5,8 @@
 
 Over the dialogues that a run gave to the step "duplicates", each compared with each by all runs of four words that it
 says, not by sketches: the pairs that `DropDuplicates` means. Of these are counted those of which both dialogues stay,
-and those of them that the films' names part into two splits, once for pairs a little closer, too, for the step as it is and for the papers' rule (turns that
-are all the same). Writes evaluation/same_dialogues.json: counts, no text.
+and those of them that the films' names part into two splits, once for pairs a little closer, too, for the step as it is
+and for the papers' rule (turns that are all the same). Writes evaluation/same_dialogues.json: counts, no text.
 """
 
 import argparse
