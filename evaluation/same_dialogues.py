@@ -5,8 +5,8 @@
 
 Over the dialogues that a run gave to the step "duplicates", each compared with each by all runs of four words that it
 says, not by sketches: the pairs that `DropDuplicates` means. Of these are counted those of which both dialogues stay,
-and those of them that the films' names part into two splits, for the step as it is and for the papers' rule (turns that
-are all the same). Writes evaluation/same_dialogues.json: counts, no text.
+and those of them that the films' names part into two splits, once for pairs a little closer, too, for the step as it is
+and for the papers' rule (turns that are all the same). Writes evaluation/same_dialogues.json: counts, no text.
 """
 
 import argparse
@@ -23,6 +23,8 @@ from edos_dataset.publishing.layout import split_of
 from edos_dataset.runs.shards import read_shard, write_text
 
 LEAST = 8
+CLOSER = 0.1
+"""Above the step's share: pairs that no rounding, and no run that many others say, too, should save."""
 Place = tuple[int, int]
 
 
@@ -48,7 +50,7 @@ def alike(said: dict[Place, set[tuple[bytes, ...]]], share: float) -> set[tuple[
     return {
         (a, b)
         for (a, b), count in counts.items()
-        if count >= max(LEAST, share * min(len(said[a]), len(said[b]))) or count == len(said[a]) == len(said[b])
+        if count >= max(LEAST, share * min(len(said[a]), len(said[b])) - 1e-6) or count == len(said[a]) == len(said[b])
     }
 
 
@@ -64,13 +66,18 @@ def judge(run: Path) -> dict[str, Any]:
             words = words_of(" ".join(turn["text"] for turn in turns))
             said[number, row] = {tuple(words[at : at + WIDTH]) for at in range(max(1, len(words) - WIDTH + 1))}
             films[number, row] = film
-    pairs = alike(said, step.share)
-    result: dict[str, Any] = {"dialogues": len(said), "share": step.share, "pairs": _counted(pairs, films)}
+    pairs, closer = alike(said, step.share), alike(said, step.share + CLOSER)
+    result: dict[str, Any] = {"dialogues": len(said), "share": step.share, "closer": step.share + CLOSER}
+    result |= {"pairs": _counted(pairs, films), "closer_pairs": _counted(closer, films)}
     for name, rule in (("default", step), ("papers", DropDuplicates(share=None))):
         gone = {(number, row) for number, table in enumerate(rule.decide(shards)) for row in table["row"].to_pylist()}
-        left = {pair for pair in pairs if gone.isdisjoint(pair)}
-        partners = {a for pair in pairs for a in pair}
-        result[name] = {"left": len(gone), "left_without_partner": len(gone - partners), "pairs": _counted(left, films)}
+        both, both_closer = ({pair for pair in each if gone.isdisjoint(pair)} for each in (pairs, closer))
+        result[name] = {
+            "left": len(gone),
+            "left_without_partner": len(gone - {place for pair in pairs for place in pair}),
+            "pairs_that_stay": _counted(both, films),
+            "closer_pairs_that_stay": _counted(both_closer, films),
+        }
     return result
 
 

@@ -143,7 +143,7 @@ class DropDuplicates(PartitionedStep):
             has a copy and 100 for each copy.
     """
 
-    share: float | None = 0.5
+    share: float | None = 0.7
     memory: int = 1 << 30
 
     name: ClassVar[str] = "duplicates"

@@ -25,10 +25,10 @@ class DropSameFilms(SharedStep):
 
     Compared are the documents of one language by the different runs of four words that they say, so times, line breaks
     and turns don't matter, and damaged letters only in the runs that they are in. Two documents are the same film if
-    they share `share` of what the shorter one says; judged by about 512 runs of each, those with the least hashes, so a
-    part of less than about a sixtieth of a film is not found. Of the same films the one stays that repeats more of its
-    own words: it is longer, or less damaged. A film's split hangs on its name, so without this step copies of it come
-    into several splits.
+    they share `share` of what the shorter one says, and at least 50 runs, or all. Judged by about 512 runs of each,
+    those with the least hashes, so a part of less than about a sixtieth of a film is not found. Of the same films the
+    one stays that repeats more of its own words: it is longer, or less damaged. A film's split hangs on its name, so
+    without this step copies of it come into several splits.
 
     Args:
         share: of the shorter document's runs that the other one must have, above 0 to 1; null keeps all films. Two
@@ -59,7 +59,7 @@ class DropSameFilms(SharedStep):
 
 
 _HASHES = 512
-_LEAST = 8
+_LEAST = 50
 
 
 def _sketches(table: pa.Table) -> pa.Table:

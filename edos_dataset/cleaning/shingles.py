@@ -40,8 +40,8 @@ def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequenc
     which about `most` are to be expected.
 
     The better of two texts is the one that has more words that it has said before: a longer one, or one less damaged,
-    as few damaged words come twice. Then it is the one whose name has the lower hash, so that the order of the texts
-    decides nothing.
+    as few damaged words come twice. Then it is the one with the least shingle, as copies mostly have the same one, and
+    then with the lower hash of its name, so that the order of the texts decides nothing.
 
     Args:
         texts: the texts.
@@ -71,8 +71,10 @@ def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequenc
     new = np.r_[True, (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])][: len(keys)]
     keys, owners = keys[new], owners[new]
     sizes = np.bincount(owners, minlength=len(texts)) / reach
-    rank = ((1 << 24) - 1 - (lengths - different).clip(max=(1 << 24) - 1)).astype(np.uint64)
-    order = (rank << np.uint64(40)) | (_hashes(names) >> np.uint64(24))
+    least = np.zeros(len(texts), np.uint64)
+    least[owners[::-1]] = keys[::-1]
+    rank = ((1 << 20) - 1 - (lengths - different).clip(max=(1 << 20) - 1)).astype(np.uint64)
+    order = rank << np.uint64(44) | least >> np.uint64(50) << np.uint64(30) | _hashes(names) >> np.uint64(34)
     columns = (keys, owners.astype(np.int32), order[owners], sizes[owners], reach[owners])
     return pa.table(dict(zip(SKETCH.names, columns, strict=True)), schema=SKETCH)
 

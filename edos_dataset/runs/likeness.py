@@ -11,15 +11,16 @@ rounds:
 3. each partition of the units adds these counts up and names the pairs that are alike.
 
 Then one process goes over the units of such pairs from the best to the worst: one that is like a better one that stays
-leaves. So no two that stay are alike, but for this: a unit is paired with the best `MOST_PAIRED` of those that have the
-same hash, so that what thousands say costs no more than what forty say. Copies of one unit have the same best one; two
-that are alike by what so many others say, too, may both stay.
+leaves. So no two that stay are alike, but for this: of many units with the same hash each is paired with the best ones
+and those next to it in order alone, so that what thousands say costs no more than what forty say. Copies of one unit
+have the same best one, and lie side by side, where the order says so; two that are alike only just, and by what so many
+others say, too, may both stay.
 
 Memory: a worker holds the sketches of a shard, or the hashes or pairs of a partition; the last process 60 bytes for
 each pair that is alike, of which one unit has at most `MOST_PAIRED`, or few more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +39,15 @@ BYTES_A_HASH = 1500
 (benchmarks/same_films.py).
 """
 
+_LEAST_TOLD = 8  # hashes that two sketches must share; fewer say too little of what the units share
+
 SKETCH = pa.schema(
     {
         "key": pa.uint64(),  # one of the hashes
         "row": pa.int32(),  # of the unit, in its shard
-        "order": pa.uint64(),  # of two units the one with the less of it is the better; of equal ones the earlier
+        # of two units the one with the less of it is the better, of equal ones the earlier; units that are alike should
+        # have nearly the same
+        "order": pa.uint64(),
         "size": pa.float64(),  # hashes that the unit has in all, about, beyond the sketch, too
         "reach": pa.float64(),  # share of all possible hashes that the sketch is complete in, above 0 to 1
     }
@@ -58,8 +63,8 @@ class Likeness:
         sketch: gives the SKETCH of a shard's units; a function of a module, or a method of a step.
         columns: Parquet columns that it reads.
         share: what two units must share of what the smaller one has, above 0 to 1.
-        least: hashes that they must share at least, as fewer tell nothing; units that have all hashes in common, and
-            fit into a sketch, are alike with fewer, too.
+        least: hashes that they must share at least; units that have all hashes in common, and fit into a sketch, are
+            alike with fewer, too.
         reason: why the worse one leaves.
         memory: bytes for a partition.
     """
@@ -123,9 +128,7 @@ class _Job(Passage):
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
         ranking = np.lexsort((columns["place"], columns["order"], columns["key"]))
         columns = {name: values[ranking] for name, values in columns.items()}
-        first = np.searchsorted(columns["key"], columns["key"])  # the best unit with the same hash
-        better = np.arange(len(first)) - first
-        pairs = [self._pairs(columns, np.flatnonzero(better > rank), first, rank) for rank in range(MOST_PAIRED)]
+        pairs = [self._pairs(columns, worse, better) for worse, better in _partners(columns["key"])]
         counted = _added_up(pa.concat_tables(pairs))
         self.write_parts("pairs", part, counted.append_column("key", counted["place"].cast(pa.uint64())))
 
@@ -135,14 +138,14 @@ class _Job(Passage):
         alike = pairs.filter(pa.array(pairs["shared"].to_numpy() >= pairs["needed"].to_numpy()))
         self.write("alike", part, alike.select(["order", "place", "better_order", "better_place"]))
 
-    def _pairs(self, columns: dict[str, np.ndarray], worse: np.ndarray, first: np.ndarray, rank: int) -> pa.Table:
-        """Return the pairs of some units, by their places in the columns, and the one that is `rank` after the best
-        unit with the same hash: of each order and place, and how many hashes it takes to be alike.
+    def _pairs(self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray) -> pa.Table:
+        """Return pairs of units, given by their places in the columns: of each order and place, and how many hashes it
+        takes to be alike.
         """
-        better = first[worse] + rank
         sizes, reaches = ((columns[name][worse], columns[name][better]) for name in ("size", "reach"))
         reach = np.minimum(*reaches)
-        needed = np.ceil(self.likeness.share * np.minimum(*sizes) * reach - 1e-6).clip(self.likeness.least)
+        units = (self.likeness.share * np.minimum(*sizes)).clip(self.likeness.least)
+        needed = np.ceil(units * reach - 1e-6).clip(_LEAST_TOLD)
         whole = (sizes[0] == sizes[1]) & (reach == 1)
         needed = np.where(whole, np.minimum(needed, sizes[0]), needed)
         return pa.table(
@@ -155,6 +158,20 @@ class _Job(Passage):
                 "shared": np.ones(len(worse), np.int64),
             }
         )
+
+
+def _partners(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield pairs of places with the same key, the later one first: of each place `MOST_PAIRED` at most, half of them
+    the first with that key, half of them the next before it.
+    """
+    places, half = np.arange(len(keys)), MOST_PAIRED // 2
+    first = np.searchsorted(keys, keys)
+    for rank in range(half):
+        worse = np.flatnonzero(places - first > rank)
+        yield worse, first[worse] + rank
+    for distance in range(1, half + 1):
+        worse = np.flatnonzero(places - first >= half + distance)
+        yield worse, worse - distance
 
 
 def _added_up(pairs: pa.Table) -> pa.Table:

@@ -144,9 +144,15 @@ def test_what_holds_nobody_knows_how_many_files(place, content, reason, command,
 def test_names_that_are_no_text(films, tmp_path):
     """Not UTF-8, with breaks of lines and control characters: read, told, and written as one line of text each."""
     folder = os.fsencode(films)
-    for name in (b"caf\xe9.srt", b"a\nb\x1b[2Jc.srt", "exe\u202etrs.\u2028srt".encode() + b".srt"):
+    waited = (
+        "We walked along the river, as we had nothing to do.",
+        "There was no train.",
+        "My sister needed me!",
+    )
+    odd = (b"caf\xe9.srt", b"a\nb\x1b[2Jc.srt", "exe\u202etrs.\u2028srt".encode() + b".srt")
+    for name, answer in zip(odd, waited, strict=True):
         with open(folder + b"/" + name, "w") as file:
-            file.write(GOOD.replace("station", f"station of {len(name)}"))
+            file.write(GOOD.replace("I was waiting at the station.", answer))
     for name in (b"caf\xe9.txt", b"bad\xe9\n.srt", b"pipe\x1b.srt"):
         with open(folder + b"/" + name, "w"):
             pass

@@ -24,8 +24,8 @@ def film(number, lines):
     """A subtitle in which two people take turns; every third line is one that all films have."""
     cues = []
     for line in range(lines):
-        own = f"In film{number} we say{line} what{number} nobody{line} hears{number}."
-        text = SAID[(line // 3 + number) % len(SAID)] if line % 3 == 0 else own
+        said = f"In film{number} we say{line} what{number} nobody{line} hears{number}."  # in no other film
+        text = SAID[(line // 3 + number) % len(SAID)] if line % 3 == 0 else said
         start = line * 2 + (line // 8) * 20  # scenes of eight lines
         times = f"{start // 60:02d}:{start % 60:02d},000 --> {(start + 1) // 60:02d}:{(start + 1) % 60:02d},500"
         cues.append(f"{line + 1}\n00:{times.replace('--> ', '--> 00:')}\n- {text}\n")
@@ -133,5 +133,5 @@ def test_the_corpora_try_what_they_should(expected):
     assert not stages["nothing to read"]["read"]["kept"]
     assert manifests["films of every size"]["quarantined"]
     assert stages["films of every size"]["cap"]["rejected"]["too_frequent"]
-    assert stages["the same film under many names"]["films"]["rejected"]["same_film"]
+    assert stages["the same film under many names"]["films"]["rejected"] == {"same_film": 5}
     assert len(expected["films of every size"][1]) > 2 * 8
