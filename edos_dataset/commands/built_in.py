@@ -30,6 +30,7 @@ BUILT_IN: dict[str, dict[str, object]] = {
     PAPERS: {
         "turns.scorer": "svm",
         "turns.max_pause": 5.0,
+        "dialogues.scenes": None,
         "dialogues.gap": 5.0,
         "clean.unit_of_length": "tokens",
         "clean.min_length": 2,
@@ -42,7 +43,7 @@ BUILT_IN: dict[str, dict[str, object]] = {
     },
 }
 """The built-in recipes: name → what differs from the stages' defaults, or would if these changed. Turns by a linear SVM
-(EDOS, Section 3), 5 seconds between dialogues, and the lengths, the cap and the selection of Xie & Pu (Section 3 and
+(EDOS, Section 3), 5 seconds and nothing else between dialogues, and the lengths, the cap and the selection of Xie & Pu (Section 3 and
 Appendix A), whose list is the most exact."""
 
 
