@@ -43,8 +43,8 @@ BUILT_IN: dict[str, dict[str, object]] = {
     },
 }
 """The built-in recipes: name → what differs from the stages' defaults, or would if these changed. Turns by a linear SVM
-(EDOS, Section 3), 5 seconds and nothing else between dialogues, and the lengths, the cap and the selection of Xie & Pu (Section 3 and
-Appendix A), whose list is the most exact."""
+(EDOS, Section 3), dialogues by 5 seconds of silence alone, and the lengths, the cap and the selection of Xie & Pu
+(Section 3 and Appendix A), whose list is the most exact."""
 
 
 def subtitles_to_dialogues() -> list[Item]:

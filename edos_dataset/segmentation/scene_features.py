@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import Bools, Doubles, Floats, Hashes, Ints
-from edos_dataset.segmentation.scene_words import Words, read_words, windows
+from edos_dataset.segmentation.scene_series import after, before, crossing, distances, largest_beside, relative, windows
+from edos_dataset.segmentation.scene_words import Words, read_words
 
 GROUPS = ("pause", "rank", "chains", "names", "marks", "lengths", "place", "words")
 """Of features, by what they look at; `words` is made of what was learned about words (`scenes.SceneScorer`)."""
@@ -29,20 +30,14 @@ _LONGEST = 60.0  # seconds; a longer pause is as good
 _FASTEST = 12.0  # letters a second; what a block stands for longer than its words take is silence too
 _SIDES = (3, 8, 25)  # turns on either side among which a pause may be the longest
 _NEAR_HOUR = 12.0, 30.0, 60.0  # pauses an hour that are "long" when places are reckoned from one long pause to the next
-_MARKS = {
-    "question": r"\?[\"'”’)\]]*$",
-    "exclamation": r"![\"'”’)\]]*$",
-    "trail": r"(?:\.\.|…|-|–|—)[\"'”’)\]]*$",
-    "comma": r"[,;:]$",
-}
-_HEADS = {"small": r"^\W*\p{Ll}", "dots": r"^\W*(?:\.\.|…)", "shout": r"^[^\p{Ll}]*\p{Lu}[^\p{Ll}]*$", "music": "[♪♫#]"}
+_QUOTES = "\"'”’»)]}"
+_TAILS = ("question", "exclamation", "trail", "comma")
+_HEADS = ("small", "dots")
 
 Features = dict[str, Doubles]
 
 
-def read_features(
-    turns: pa.StructArray, offsets: Ints
-) -> Iterator[tuple[Features, Words, Bools]]:
+def read_features(turns: pa.StructArray, offsets: Ints) -> Iterator[tuple[Features, Words, Bools]]:
     """Yield what is to be known of each document: features [turns] by `group.what`, of the border before each turn; its
     words; and which of these are names.
 
@@ -54,10 +49,7 @@ def read_features(
     words = read_words(texts)
     start, end = (turns.field(name).to_numpy(zero_copy_only=False).astype(np.float64) for name in ("start", "end"))
     letters = pc.utf8_length(texts).to_numpy(zero_copy_only=False).astype(np.float64)
-    marks = {
-        f"{name}": pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False).astype(np.float64)
-        for name, pattern in (_MARKS | _HEADS).items()
-    }
+    marks = _read_marks(texts)
     for first, last in pairwise(offsets.tolist()):
         part = words.part(first, last)
         names = part.names()
@@ -89,23 +81,23 @@ def _pauses(start: Doubles, end: Doubles, letters: Doubles) -> Features:
     known = ~np.isnan(pause)
     pause = np.where(known, np.maximum(pause, 0.0), 0.0)
     log = np.log1p(pause)
-    times = np.r_[start[~np.isnan(start)], end[~np.isnan(end)]]
-    hours = max(float(np.ptp(times)) / 3600 if len(times) else 0.0, 1 / 60)
+    some = known.any()
+    hours = max(float(np.nanmax(end) - np.nanmin(start)) / 3600 if some else 0.0, 1 / 60)
     ordered = np.sort(pause[known])
     longer = (len(ordered) - np.searchsorted(ordered, pause, side="right")) / hours
     rank = np.where(known, np.log1p(longer), np.log1p(size / hours))
-    median = float(np.median(log[known])) if known.any() else 0.0
-    spare = np.r_[0.0, np.nan_to_num(np.maximum(end - start - 0.5 - letters / _FASTEST, 0.0))[:-1]][:size]
+    median = float(np.median(log[known])) if some else 0.0
+    spare = before(np.nan_to_num(np.maximum(end - start - 0.5 - letters / _FASTEST, 0.0)))
     slack = np.log1p(np.minimum(pause + spare, _LONGEST))
     features = {
         "pause.slack": slack,
-        "rank.slack_8": slack - _largest_beside(slack, 8),
-        "rank.slack_25": slack - _largest_beside(slack, 25),
+        "rank.slack_8": slack - largest_beside(slack, 8),
+        "rank.slack_25": slack - largest_beside(slack, 25),
         "pause.log": log,
         "pause.short": np.minimum(pause, 2.0),
         "pause.middle": np.clip(pause - 2.0, 0, 4.0),
-        "pause.before": np.r_[0.0, log[:-1]][:size],
-        "pause.after": np.r_[log[1:], 0.0][:size],
+        "pause.before": before(log),
+        "pause.after": after(log),
         "rank.hour": rank,
         "rank.film": np.log1p(longer * hours),
         "rank.level": windows(log, 20, 21) / 41 - median,
@@ -113,31 +105,11 @@ def _pauses(start: Doubles, end: Doubles, letters: Doubles) -> Features:
         "place.left": np.log1p(np.arange(size)[::-1]),
     }
     for reach in _SIDES:
-        features[f"rank.over_{reach}"] = log - _largest_beside(log, reach)
+        features[f"rank.over_{reach}"] = log - largest_beside(log, reach)
     for often in _NEAR_HOUR:
-        back, on = _distances(rank < np.log1p(often))
+        back, on = distances(rank < np.log1p(often))
         features[f"place.since_{often:g}"], features[f"place.until_{often:g}"] = back, on
     return features
-
-
-def _largest_beside(values: Doubles, reach: int) -> Doubles:
-    """Return the largest value of up to `reach` on either side of each, that itself left out; 0 where none is."""
-    padded = np.r_[np.zeros(reach), values, np.zeros(reach)]
-    view = np.lib.stride_tricks.sliding_window_view(padded, reach)
-    size = len(values)
-    largest: Doubles = np.maximum(view[:size].max(1), view[reach + 1 : reach + 1 + size].max(1))
-    return largest
-
-
-def _distances(marked: Bools) -> tuple[Doubles, Doubles]:
-    """Return the logarithm of how many turns each is behind the last marked one before it, and ahead of the next."""
-    size = len(marked)
-    place = np.arange(size)
-    last = np.maximum.accumulate(np.where(marked, place, 0))
-    following = np.minimum.accumulate(np.where(marked, place, size)[::-1])[::-1]
-    back = place - np.r_[0, last[:-1]][:size]
-    on = np.r_[following[1:], size][:size] - place
-    return np.log1p(back), np.log1p(on)
 
 
 def _chains(words: Words, names: Bools) -> Features:
@@ -158,56 +130,68 @@ def _chains(words: Words, names: Bools) -> Features:
     features = {}
     for reach in REACHES:
         tied = (steps > 0) & (steps <= reach)
-        ties = _crossing(turn[one][tied], turn[next_one][tied], weight[one][tied], size)
-        features[f"chains.level_{reach}"] = _relative(ties, np.full(size, ties.mean() if size else 0.0))
-        features[f"chains.depth_{reach}"] = _relative(ties, windows(ties, 2 * reach, 2 * reach + 1) / (4 * reach + 1))
+        ties = crossing(turn[one][tied], turn[next_one][tied], weight[one][tied], size)
+        features[f"chains.level_{reach}"] = relative(ties, np.full(size, ties.mean() if size else 0.0))
+        features[f"chains.depth_{reach}"] = relative(ties, windows(ties, 2 * reach, 2 * reach + 1) / (4 * reach + 1))
     tied = (steps > 0) & (steps <= 2 * REACHES[-1]) & names[one]
-    ties = _crossing(turn[one][tied], turn[next_one][tied], weight[one][tied], size)
-    features["names.level"] = _relative(ties, np.full(size, ties.mean() if size else 0.0))
-    features["names.depth"] = _relative(ties, windows(ties, 30, 31) / 61)
+    ties = crossing(turn[one][tied], turn[next_one][tied], weight[one][tied], size)
+    features["names.level"] = relative(ties, np.full(size, ties.mean() if size else 0.0))
+    features["names.depth"] = relative(ties, windows(ties, 30, 31) / 61)
     for kind, of in (("chains", np.ones(len(turn), bool)), ("names", names)):
         fresh = np.bincount(turn, weight * of * (since > REACHES[-1]), size)
         spent = np.bincount(turn, weight * of * (until > REACHES[-1]), size)
         for ahead in (2, 8):
             features[f"{kind}.fresh_{ahead}"] = np.log1p(windows(fresh, 0, ahead) / 16)
             features[f"{kind}.spent_{ahead}"] = np.log1p(windows(spent, ahead, 0) / 16)
-            features[f"{kind}.stale_{ahead}"] = np.log1p(windows(fresh, ahead, 0) / 16)
     return features
 
 
-def _crossing(begin: Ints, end: Ints, weight: Doubles, size: int) -> Doubles:
-    """Return the weight of the ties that go across the border before each turn."""
-    steps = np.bincount(begin + 1, weight, size + 1) - np.bincount(end + 1, weight, size + 1)
-    return np.cumsum(steps)[:size]
+def _read_marks(texts: pa.StringArray) -> Features:
+    """Return whether each turn begins and ends with certain marks, told once for each distinct beginning and end."""
+    features: Features = {"shout": _holds(pc.and_(pc.equal(pc.utf8_upper(texts), texts), pc.utf8_is_upper(texts)))}
+    for names, describe, bounds in ((_TAILS, _tail, (-4, None)), (_HEADS, _head, (0, 4))):
+        edges = pc.utf8_slice_codeunits(texts, *bounds).dictionary_encode()
+        known = np.array([describe(edge) for edge in edges.dictionary.to_pylist()], np.float64).reshape(-1, len(names))
+        features |= dict(zip(names, known[edges.indices.to_numpy()].T, strict=True))
+    return features
 
 
-def _relative(ties: Doubles, usual: Doubles) -> Doubles:
-    """Return the logarithm of ties against what is usual, dampened where that is little."""
-    relative: Doubles = np.log((ties + 32) / (usual + 32))
-    return relative
+def _holds(flags: pa.BooleanArray) -> Doubles:
+    return flags.to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def _tail(end: str) -> tuple[bool, ...]:
+    """Say whether a text that ends so asks, exclaims, trails off or goes on."""
+    end = end.rstrip(_QUOTES)
+    return end[-1:] == "?", end[-1:] == "!", end[-2:] == ".." or end[-1:] in {*"…-–—"}, end[-1:] in {*",;:"}
+
+
+def _head(begin: str) -> tuple[bool, ...]:
+    """Say whether a text that begins so is small-lettered, and whether dots open it."""
+    letters = [sign for sign in begin if sign.isalnum()]
+    return bool(letters) and letters[0].islower(), ".." in begin or "…" in begin
 
 
 def _marks(flags: Features) -> Features:
     """Return the marks at which the turn before ends and with which this one begins and ends, and the next begins."""
     features = {}
     for name, values in flags.items():
-        features[f"marks.{name}_before"] = np.r_[0.0, values[:-1]][: len(values)]
+        features[f"marks.{name}_before"] = before(values)
         features[f"marks.{name}_here"] = values
     return features
 
 
 def _lengths(words: Words, letters: Doubles, duration: Doubles) -> Features:
     """Return how long the turns at the border are, and those around it."""
-    size = len(letters)
     count = np.log1p(np.diff(words.offsets).astype(np.float64))
     rate = np.log1p(np.where(np.isnan(duration), 12.0, letters / np.maximum(duration, 0.3)))
     return {
-        "lengths.before": np.r_[0.0, count[:-1]][:size],
+        "lengths.before": before(count),
         "lengths.here": count,
-        "lengths.after": np.r_[count[1:], 0.0][:size],
+        "lengths.after": after(count),
         "lengths.five_before": windows(count, 5, 0) / 5,
         "lengths.five_after": windows(count, 0, 5) / 5,
-        "lengths.rate_before": np.r_[0.0, rate[:-1]][:size],
+        "lengths.rate_before": before(rate),
         "lengths.rate": rate,
     }
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -43,7 +42,11 @@ class Words:
         first, last = self.offsets[begin], self.offsets[end]
         here = slice(first, last)
         return Words(
-            self.hash[here], self.number[here], self.lower[here], self.inner[here], self.offsets[begin : end + 1] - first
+            self.hash[here],
+            self.number[here],
+            self.lower[here],
+            self.inner[here],
+            self.offsets[begin : end + 1] - first,
         )
 
     def names(self) -> Bools:
@@ -90,13 +93,3 @@ def _describe(piece: str) -> tuple[int, int]:
         return 0, ends
     capital = _CAPITAL if word[0].isupper() and word[1:2].islower() else 0
     return hash64(word.lower()), ends | capital | (_LOWER if word[0].islower() else 0)
-
-
-def windows(values: npt.NDArray[np.float64], before: int, after: int) -> npt.NDArray[np.float64]:
-    """Return the sum of the values from `before` places back up to `after` places on, that one not included; at the
-    ends of what there is.
-    """
-    total = np.r_[0.0, np.cumsum(values)]
-    place = np.arange(len(values))
-    sums: npt.NDArray[np.float64] = total[np.minimum(place + after, len(values))] - total[np.maximum(place - before, 0)]
-    return sums

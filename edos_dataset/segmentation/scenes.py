@@ -56,7 +56,9 @@ class Network:
                 f"{list(self.first.shape)} and {list(self.second.shape)}"
             )
         if len(self.words) & (len(self.words) - 1):
-            raise ValueError(f"words have codes of whole bits, so there must be a power of 2 weights: {len(self.words)}")
+            raise ValueError(
+                f"words have codes of whole bits, so there must be a power of 2 weights: {len(self.words)}"
+            )
 
     def log_odds(self, features: Features, words: Words, names: Bools) -> Doubles:
         """Return the log-odds of a new scene at each turn of a document, float64 [turns]."""

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from edos_dataset.arrays import Bools, Doubles, Ints
 from edos_dataset.segmentation.alignment import align
 from edos_dataset.sources.scripts import Speech
+
+LEAST_SHARED = 0.3
+"""Share of a film's phrases that its script must have; a film and its own share about half, others less than 0.05."""
 
 TRUSTED = 0.5
 """Least confidence of an aligned sentence whose scene is taken as known."""
@@ -84,3 +86,13 @@ def breaks_of_scenes(texts: Sequence[str], scenes: Sequence[Sequence[str]]) -> B
     at = np.array(seams, np.int64)
     at = at[~within[at]]
     return Breaks(at, at, np.full(len(at), 0.5), within)
+
+
+def joined(parts: Sequence[Breaks]) -> Breaks:
+    """Return what several releases say of one document; a break of one that is inside a scene of another is none."""
+    within = np.any([part.within for part in parts], axis=0)
+    first, last, weight = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last", "weight")
+    )
+    kept = ~within[first]
+    return Breaks(first[kept], last[kept], weight[kept], within, sum(part.unplaced for part in parts))

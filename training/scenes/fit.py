@@ -85,7 +85,7 @@ class FitSettings:
     words: bool = True
     bits: int = 14
     penalty: float = 0.02
-    hidden: int = 12
+    hidden: int = 8
     members: int = 3
     epochs: int = 10
     rate: float = 0.003
@@ -147,14 +147,14 @@ def fit(episodes: Sequence[Episode], settings: FitSettings, folds: int = 4) -> F
             heldout = [np.zeros(0)] * len(episodes)
             for fold in range(folds):  # words are weighed for the network as they will be for films not learned from
                 rest = [index for index in range(len(episodes)) if index % folds != fold]
-                part = _fit_words(*([values[index] for index in rest] for values in (episodes, labels, weights)), settings)
+                part = _fit_words(
+                    *([values[index] for index in rest] for values in (episodes, labels, weights)), settings
+                )
                 for index in range(fold, len(episodes), folds):
                     heldout[index] = word_scores(episodes[index], part)
             inputs = [np.c_[one, extra] for one, extra in zip(inputs, heldout, strict=True)]
             words = _fit_words(episodes, labels, weights, settings)
-        first, second = _fit_network(
-            np.concatenate(inputs), np.concatenate(labels), np.concatenate(weights), settings
-        )
+        first, second = _fit_network(np.concatenate(inputs), np.concatenate(labels), np.concatenate(weights), settings)
         fitted = Fitted(words, first, second, columns)
         scores = [outputs(one, first, second) for one in inputs]
     return fitted
@@ -175,9 +175,7 @@ def _fit_words(
     return found
 
 
-def _fit_network(
-    inputs: Doubles, labels: Floats, weights: Floats, settings: FitSettings
-) -> tuple[Doubles, Doubles]:
+def _fit_network(inputs: Doubles, labels: Floats, weights: Floats, settings: FitSettings) -> tuple[Doubles, Doubles]:
     """Fit the members and lay them side by side: the mean of their log-odds is one wider network."""
     used = np.flatnonzero(weights > 0)
     inputs, label, weight = inputs[used], labels[used].astype(np.float64), weights[used].astype(np.float64)
