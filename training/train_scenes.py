@@ -80,8 +80,8 @@ def by_show(episodes: Sequence[Episode], scores: Sequence[Doubles], threshold: f
     """Measure the episodes of each show."""
     found = {}
     for show in sorted({one.show for one in episodes}):
-        pairs = [(one, score) for one, score in zip(episodes, scores, strict=True) if one.show == show]
-        found[show] = describe(*(list(part) for part in zip(*pairs, strict=True)), threshold)
+        own = [place for place, one in enumerate(episodes) if one.show == show]
+        found[show] = describe([episodes[place] for place in own], [scores[place] for place in own], threshold)
     return found
 
 

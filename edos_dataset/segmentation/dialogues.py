@@ -25,14 +25,14 @@ class SegmentDialogues(Stage):
     it cuts.
 
     Args:
-        scenes: probability of a new scene, 0 to 1, from which on it is cut (`scenes.scene_scores`); a lower one makes
-            more and shorter dialogues. None looks at silences only, as the papers do.
         gap: seconds without speech, from the end of a turn to the start of the next, beyond which it is always cut, 0
             or more; the papers' 5.0 goes with `scenes` None.
+        scenes: probability of a new scene, 0 to 1, from which on it is cut (`scenes.scene_scores`); a lower one makes
+            more and shorter dialogues. None looks at silences only, as the papers do.
     """
 
-    scenes: float | None = 0.3
     gap: float = 20.0
+    scenes: float | None = 0.25
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "turns"

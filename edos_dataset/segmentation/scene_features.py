@@ -138,8 +138,10 @@ def _chains(words: Words, names: Bools) -> Features:
     features["names.level"] = relative(ties, np.full(size, ties.mean() if size else 0.0))
     features["names.depth"] = relative(ties, windows(ties, 30, 31) / 61)
     for kind, of in (("chains", np.ones(len(turn), bool)), ("names", names)):
-        fresh = np.bincount(turn, weight * of * (since > REACHES[-1]), size)
-        spent = np.bincount(turn, weight * of * (until > REACHES[-1]), size)
+        fresh, spent = (
+            np.bincount(turn, weight * of * (steps_away > REACHES[-1]), size).astype(np.float64)
+            for steps_away in (since, until)
+        )
         for ahead in (2, 8):
             features[f"{kind}.fresh_{ahead}"] = np.log1p(windows(fresh, 0, ahead) / 16)
             features[f"{kind}.spent_{ahead}"] = np.log1p(windows(spent, ahead, 0) / 16)
@@ -148,7 +150,7 @@ def _chains(words: Words, names: Bools) -> Features:
 
 def _read_marks(texts: pa.StringArray) -> Features:
     """Return whether each turn begins and ends with certain marks, told once for each distinct beginning and end."""
-    features: Features = {"shout": _holds(pc.and_(pc.equal(pc.utf8_upper(texts), texts), pc.utf8_is_upper(texts)))}
+    features: Features = {"shout": _holds(pc.utf8_is_upper(texts))}
     for names, describe, bounds in ((_TAILS, _tail, (-4, None)), (_HEADS, _head, (0, 4))):
         edges = pc.utf8_slice_codeunits(texts, *bounds).dictionary_encode()
         known = np.array([describe(edge) for edge in edges.dictionary.to_pylist()], np.float64).reshape(-1, len(names))
@@ -157,7 +159,8 @@ def _read_marks(texts: pa.StringArray) -> Features:
 
 
 def _holds(flags: pa.BooleanArray) -> Doubles:
-    return flags.to_numpy(zero_copy_only=False).astype(np.float64)
+    held: Doubles = flags.to_numpy(zero_copy_only=False).astype(np.float64)
+    return held
 
 
 def _tail(end: str) -> tuple[bool, ...]:

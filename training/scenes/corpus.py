@@ -86,8 +86,8 @@ def _friends_scenes(data_dir: Path) -> dict[str, list[list[list[str]]]]:
         films[film].append([texts for _, texts in sorted(scenes)])
     for episode in json.loads(read_text(data_dir / "emorynlp" / "dev.json"))["episodes"]:
         if match := _EMORY.match(episode["episode_id"]):
-            scenes = [[said["transcript"] for said in scene["utterances"]] for scene in episode["scenes"]]
-            films[f"friends/s{match[1]}e{match[2]}"].append(scenes)
+            told = [[said["transcript"] for said in scene["utterances"]] for scene in episode["scenes"]]
+            films[f"friends/s{match[1]}e{match[2]}"].append(told)
     return films
 
 

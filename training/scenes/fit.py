@@ -117,16 +117,16 @@ class Fitted:
         return odds
 
     def _inputs(self, episode: Episode) -> Doubles:
-        columns = episode.features[:, self.columns].astype(np.float64)
+        columns: Doubles = episode.features[:, self.columns].astype(np.float64)
         if not len(self.words):
             return columns
-        return np.c_[columns, word_scores(episode, self.words)]
+        return np.column_stack([columns, word_scores(episode, self.words)])
 
 
 def word_scores(episode: Episode, weights: Doubles) -> Doubles:
     """Return the sums of the weights of the words at each border."""
     code, border = episode.codes
-    return np.bincount(border, weights[code], len(episode.begins))
+    return np.bincount(border, weights[code], len(episode.begins)).astype(np.float64)
 
 
 def outputs(inputs: Doubles, first: Doubles, second: Doubles) -> Doubles:
@@ -148,7 +148,10 @@ def fit(episodes: Sequence[Episode], settings: FitSettings, folds: int = 4) -> F
             for fold in range(folds):  # words are weighed for the network as they will be for films not learned from
                 rest = [index for index in range(len(episodes)) if index % folds != fold]
                 part = _fit_words(
-                    *([values[index] for index in rest] for values in (episodes, labels, weights)), settings
+                    [episodes[index] for index in rest],
+                    [labels[index] for index in rest],
+                    [weights[index] for index in rest],
+                    settings,
                 )
                 for index in range(fold, len(episodes), folds):
                     heldout[index] = word_scores(episodes[index], part)

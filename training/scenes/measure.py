@@ -77,16 +77,15 @@ def calibration(episodes: Sequence[Episode], scores: Sequence[Doubles]) -> list[
 
     A border counts by the weight of what is known there; of an interval the likeliest border is the break.
     """
-    confidence, right, weight = [], [], []
+    parts = []
     for one, score in zip(episodes, scores, strict=True):
-        label, worth = one.labels(score[one.begins])
-        used = (worth > 0) & np.isfinite(score[one.begins])
-        for kept, values in ((confidence, score[one.begins]), (right, label > 0), (weight, worth)):
-            kept.append(values[used])
-    doubled = [
-        np.repeat(np.concatenate(part), np.rint(2 * np.concatenate(weight)).astype(int)) for part in (confidence, right)
-    ]
-    sizes, sums, hits = reliability(doubled[0], doubled[1].astype(bool), _EDGES)
+        own = score[one.begins]
+        label, worth = one.labels(own)
+        used = (worth > 0) & np.isfinite(own)
+        parts.append(np.stack([own[used], label[used], worth[used]]))
+    confidence, right, weight = np.concatenate(parts, axis=1)
+    copies = np.rint(2 * weight).astype(np.int64)  # weights are halves and wholes
+    sizes, sums, hits = reliability(np.repeat(confidence, copies), np.repeat(right > 0, copies), _EDGES)
     return [
         {
             "from": round(place / _EDGES, 1),
