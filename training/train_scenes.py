@@ -111,7 +111,7 @@ def brief(shows: Mapping[str, Any]) -> dict[str, Any]:
 def long_silences(episodes: Sequence[Episode], scores: Sequence[Doubles], threshold: float) -> list[dict[str, float]]:
     """Judge the cuts that a long silence adds to those of the scores."""
     rows = []
-    for seconds in (10.0, 15.0, 20.0, 30.0):
+    for seconds in (7.5, 10.0, 12.5, 15.0, 20.0, 30.0):
         low = [
             np.where((one.silences > seconds) & (score < threshold), 1.0, 0.0)
             for one, score in zip(episodes, scores, strict=True)

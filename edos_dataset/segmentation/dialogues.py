@@ -31,7 +31,7 @@ class SegmentDialogues(Stage):
             more and shorter dialogues. None looks at silences only, as the papers do.
     """
 
-    gap: float = 20.0
+    gap: float = 10.0
     scenes: float | None = 0.25
 
     name: ClassVar[str] = "dialogues"

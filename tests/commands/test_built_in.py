@@ -26,11 +26,13 @@ def test_the_default_is_the_stages_with_their_defaults() -> None:
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
-    """Turns by the SVM; what follows a removed turn leaves."""
+    """Turns by the SVM; dialogues by 5 seconds of silence; what follows a removed turn leaves."""
     ours, theirs = parameters("default"), parameters("papers")
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
         "turns.scorer": "svm",
+        "dialogues.gap": 5.0,
+        "dialogues.scenes": None,
         "clean.after_removed": "drop",
         "cap.after_removed": "drop",
     }

@@ -30,6 +30,7 @@ class Breaks:
             has a break at either end that it shares with another one.
         within: [sentences] whether the seam is known to be inside a scene.
         unplaced: breaks of the script that are left out, as the sentences around them are not aligned.
+        seam: how much a seam inside a scene counts: more than 1 where short scenes were chosen, which have more breaks.
     """
 
     first: Ints
@@ -37,6 +38,7 @@ class Breaks:
     weight: Doubles
     within: Bools
     unplaced: int = 0
+    seam: float = 1.0
 
 
 def breaks_of_script(texts: Sequence[str], speeches: Sequence[Speech]) -> Breaks:
@@ -60,7 +62,7 @@ def breaks_of_script(texts: Sequence[str], speeches: Sequence[Speech]) -> Breaks
     return Breaks(first, last, np.ones(len(first)), within, int(np.ptp(scenes)) - len(first))
 
 
-def breaks_of_scenes(texts: Sequence[str], scenes: Sequence[Sequence[str]]) -> Breaks:
+def breaks_of_scenes(texts: Sequence[str], scenes: Sequence[Sequence[str]], seam: float = 1.0) -> Breaks:
     """Find single scenes in a film: what lies between them is unknown.
 
     A scene that is not found whole, from its first utterance to its last, tells only what lies between what is found.
@@ -68,6 +70,7 @@ def breaks_of_scenes(texts: Sequence[str], scenes: Sequence[Sequence[str]]) -> B
     Args:
         texts: sentences of the film.
         scenes: the utterances of each scene, in the order of the film.
+        seam: as in `Breaks`.
     """
     owner = np.repeat(np.arange(len(scenes)), [len(scene) for scene in scenes])
     edges = np.cumsum([0, *map(len, scenes)])
@@ -85,7 +88,7 @@ def breaks_of_scenes(texts: Sequence[str], scenes: Sequence[Sequence[str]]) -> B
         seams += [own[0]] * bool(begins) + [own[-1] + 1] * bool(ends)
     at = np.array(seams, np.int64)
     at = at[~within[at]]
-    return Breaks(at, at, np.full(len(at), 0.5), within)
+    return Breaks(at, at, np.full(len(at), 0.5), within, seam=seam)
 
 
 def joined(parts: Sequence[Breaks]) -> Breaks:
@@ -95,4 +98,4 @@ def joined(parts: Sequence[Breaks]) -> Breaks:
         np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last", "weight")
     )
     kept = ~within[first]
-    return Breaks(first[kept], last[kept], weight[kept], within, sum(part.unplaced for part in parts))
+    return Breaks(first[kept], last[kept], weight[kept], within, sum(part.unplaced for part in parts), parts[0].seam)

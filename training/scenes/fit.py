@@ -52,7 +52,7 @@ class Episode:
             scores: [turns] by which the border of an interval is chosen.
         """
         label, weight = np.zeros(len(self.begins), np.float32), np.zeros(len(self.begins), np.float32)
-        weight[self.breaks.within[self.begins]] = 1
+        weight[self.breaks.within[self.begins]] = self.breaks.seam
         for first, last, worth in zip(self.breaks.first, self.breaks.last, self.breaks.weight, strict=True):
             begin, end = np.searchsorted(self.begins, [first, last + 1])
             if begin < end:

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Doubles
-from edos_dataset.metrics.calibration import reliability
 from training.scenes.fit import Episode
 
 THRESHOLDS = np.round(np.arange(0.02, 0.8, 0.01), 2)
-_EDGES = 10  # bins of the calibration table
+_BINS = 10  # of the calibration table
 
 
 def at_breaks(episode: Episode, scores: Doubles) -> Doubles:
@@ -42,7 +41,7 @@ def judge(
     pairs = [(one, score, at_breaks(one, score)) for one, score in zip(episodes, scores, strict=True)]
     for threshold in thresholds:
         right = sum(float(one.breaks.weight[found >= threshold].sum()) for one, _, found in pairs)
-        wrong = sum(int((score[one.breaks.within] >= threshold).sum()) for one, score, _ in pairs)
+        wrong = sum(one.breaks.seam * float((score[one.breaks.within] >= threshold).sum()) for one, score, _ in pairs)
         precision = right / (right + wrong) if right + wrong else 1.0
         figures = (precision, right / breaks, 2 * right / (right + wrong + breaks), right + wrong)
         rows.append(
@@ -60,7 +59,7 @@ def interval(
         [
             (
                 one.breaks.weight[at_breaks(one, score) >= threshold].sum(),
-                (score[one.breaks.within] >= threshold).sum(),
+                (score[one.breaks.within] >= threshold).sum() * one.breaks.seam,
                 one.breaks.weight.sum(),
             )
             for one, score in zip(episodes, scores, strict=True)
@@ -84,12 +83,12 @@ def calibration(episodes: Sequence[Episode], scores: Sequence[Doubles]) -> list[
         used = (worth > 0) & np.isfinite(own)
         parts.append(np.stack([own[used], label[used], worth[used]]))
     confidence, right, weight = np.concatenate(parts, axis=1)
-    copies = np.rint(2 * weight).astype(np.int64)  # weights are halves and wholes
-    sizes, sums, hits = reliability(np.repeat(confidence, copies), np.repeat(right > 0, copies), _EDGES)
+    bins = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
+    sizes, sums, hits = (np.bincount(bins, weight * part, _BINS) for part in (np.ones(len(right)), confidence, right))
     return [
         {
-            "from": round(place / _EDGES, 1),
-            "borders": float(size / 2),
+            "from": round(place / _BINS, 1),
+            "borders": round(float(size), 1),
             "mean_score": round(float(total / size), 4),
             "share_of_breaks": round(float(hit / size), 4),
         }
