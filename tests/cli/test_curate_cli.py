@@ -21,7 +21,7 @@ def test_recipe_is_what_curate_runs(films):
     done = edos("curate", "films/srt", "--out", "edos", "--recipe", "mine.yaml", "--workers", 1, "--json")
     assert done.exit_code == 0
     stages = yaml.safe_load(json.loads(done.stdout)["recipe"])["stages"]
-    assert next(stage for stage in stages if "dialogues" in stage)["dialogues"] == {"gap": 9.0}
+    assert next(stage for stage in stages if "dialogues" in stage)["dialogues"] == {"gap": 9.0, "scenes": 0.25}
 
 
 def test_a_sample_replaces_no_file_of_the_user(films):
