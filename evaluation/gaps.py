@@ -93,7 +93,9 @@ def dialogue_lengths(sentences: pa.Table, cuts: Sequence[float]) -> list[dict[st
     for cut in cuts:
         stages = [
             stage
-            for stage in override(subtitles_to_dialogues(), [f"turns.max_pause={cut}", f"dialogues.gap={cut}"])
+            for stage in override(
+                subtitles_to_dialogues(), [f"turns.max_pause={cut}", "dialogues.scenes=null", f"dialogues.gap={cut}"]
+            )
             if isinstance(stage, Stage)
         ]
         raw = run_stages(sentences, stages[3:5])

@@ -10,20 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.segmentation.alignment import align, find_scripts
+from edos_dataset.segmentation.alignment import find_scripts
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.scripts import Speech, read_script
+from training.scenes.breaks import LEAST_SHARED, breaks_of_script
 
 Numbers = npt.NDArray[np.float64]
-
-LEAST_SHARED = 0.3
-"""Share of a film's phrases that its script must have; a film and its own share about half, others less than 0.05."""
-
-TRUSTED = 0.5
-"""Least confidence of an aligned sentence whose scene is taken as known."""
-
-FARTHEST = 8
-"""Sentences, at most, from one with a known scene to the next, that a scene break is looked for between."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +82,16 @@ def measure_film(sentences: pa.StructArray, speeches: Sequence[Speech]) -> Silen
         sentences: structs of schema.LINE.
         speeches: of the script.
     """
-    alignment = align(sentences.field("text").to_pylist(), [speech.text for speech in speeches])
-    scenes = np.array([speech.scene for speech in speeches])
-    known = np.flatnonzero((alignment.speech >= 0) & (alignment.confidence >= TRUSTED))
-    if len(known) < 2:
-        return Silences(np.zeros(0), np.zeros(0), int(np.ptp(scenes)))
+    breaks = breaks_of_script(sentences.field("text").to_pylist(), speeches)
     start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
-    silence = np.r_[np.nan, start[1:] - end[:-1]][: known[-1] + 1]
-    changed = scenes[alignment.speech[known[1:]]] > scenes[alignment.last_speech[known[:-1]]]
-    longest = np.fmax.reduceat(silence, known[:-1] + 1)  # from one known sentence to the next
-    at_breaks = longest[changed & (np.diff(known) <= FARTHEST)]
-    at_breaks = at_breaks[~np.isnan(at_breaks)]
-    within = silence[known[0] + 1 :][~np.repeat(changed, np.diff(known))]
-    return Silences(at_breaks, within[~np.isnan(within)], int(np.ptp(scenes)) - len(at_breaks))
+    silence = np.r_[np.nan, start[1:] - end[:-1]]
+    longest = np.array(
+        [np.fmax.reduce(silence[first : last + 1]) for first, last in zip(breaks.first, breaks.last, strict=True)],
+        np.float64,
+    )
+    known = ~np.isnan(longest)
+    within = silence[breaks.within]
+    return Silences(longest[known], within[~np.isnan(within)], breaks.unplaced + int((~known).sum()))
 
 
 def judge_thresholds(

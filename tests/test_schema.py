@@ -122,6 +122,7 @@ def test_os_has_no_labels():
         "sentence_ids",
         "new_speaker",
         "one_speaker",
+        "same_scene",
     ]
 
 

@@ -43,6 +43,7 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "turns.scorer": "svm",
         "turns.max_pause": 5.0,
         "turns.least_certainty": 0.0,
+        "dialogues.scenes": None,
         "dialogues.gap": 5.0,
         "dialogues.least_certainty": 0.0,
         "clean.unit_of_length": "tokens",
@@ -57,8 +58,8 @@ BUILT_IN: dict[str, dict[str, object]] = {
     },
 }
 """The built-in recipes: name → what differs from the stages' defaults, or would if these changed. Turns by a linear SVM
-(EDOS, Section 3), 5 seconds between dialogues, and the lengths, the cap and the selection of Xie & Pu (Section 3 and
-Appendix A), whose list is the most exact."""
+(EDOS, Section 3), dialogues by 5 seconds of silence alone, and the lengths, the cap and the selection of Xie & Pu
+(Section 3 and Appendix A), whose list is the most exact."""
 
 
 def subtitles_to_dialogues() -> list[Item]:

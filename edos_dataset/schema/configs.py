@@ -91,7 +91,7 @@ def _cut_turn(text: str = "text") -> dict[str, Any]:
     """Return the features of a turn that was cut out of a film, as `tables.TURN`."""
     from datasets import Value
 
-    return {**_turn(text), "new_speaker": Value("float32"), "one_speaker": Value("float32")}
+    return {**_turn(text), **dict.fromkeys(("new_speaker", "one_speaker", "same_scene"), Value("float32"))}
 
 
 def _labelled_turn(text: str = "text") -> dict[str, Any]:

@@ -74,6 +74,7 @@ TURN = pa.struct(
         # probabilities, 0 to 1; null where nothing is known of how the turns were parted
         "new_speaker": pa.float32(),  # that another person begins with it; null for the first turn of a document
         "one_speaker": pa.float32(),  # that one person says all of it
+        "same_scene": pa.float32(),  # that the scene goes on with it; null for the first and where scenes are not told
     }
 )
 """One speaker's utterance."""

@@ -205,7 +205,8 @@ def test_documentaries_leave_whole(genres: list[str] | None, gone: bool) -> None
 def test_other_columns_of_a_turn_stay_with_it() -> None:
     """Times and sentence ids are those of the turn."""
     kept, rejected = split_rejects(CleanTurns()(dialogues([*GOOD, "No, no, no!"])))
-    turn = {"text": GOOD[2], "start": 2.0, "end": 2.5, "sentence_ids": [3], "new_speaker": None, "one_speaker": None}
+    unknown = dict.fromkeys(("new_speaker", "one_speaker", "same_scene"))
+    turn = {"text": GOOD[2], "start": 2.0, "end": 2.5, "sentence_ids": [3], **unknown}
     assert kept["turns"].to_pylist()[0][2] == turn
     assert rejected is not None
     assert rejected["turns"].to_pylist()[0][0]["sentence_ids"] == [4]

@@ -17,7 +17,7 @@ def films(tmp_path, monkeypatch):
 
 def test_recipe_is_what_curate_runs(films):
     printed = edos("recipe", "--no-labels").stdout
-    (films.parent / "mine.yaml").write_text(printed.replace("gap: 5.0", "gap: 9.0"))
+    (films.parent / "mine.yaml").write_text(printed.replace("gap: 10.0", "gap: 9.0"))
     done = edos("curate", "films/srt", "--out", "edos", "--recipe", "mine.yaml", "--workers", 1, "--json")
     assert done.exit_code == 0
     stages = yaml.safe_load(json.loads(done.stdout)["recipe"])["stages"]

@@ -29,8 +29,8 @@ def test_the_default_is_the_stages_with_their_defaults_but_for_sure_seams() -> N
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
-    """Sentences by the marks alone, copies of films stay, equal turns make equal dialogues; turns by the SVM, sure or
-    not; what follows a removed turn leaves.
+    """Sentences by the marks alone, copies of films stay, equal turns make equal dialogues; turns by the SVM,
+    and dialogues by 5 seconds of silence, sure or not; what follows a removed turn leaves.
     """
     ours, theirs = parameters("default"), parameters("papers")
     assert ours.keys() == theirs.keys()
@@ -42,6 +42,8 @@ def test_the_papers_differ_in_what_is_told() -> None:
         "turns.scorer": "svm",
         "turns.least_certainty": 0.0,
         "dialogues.least_certainty": 0.0,
+        "dialogues.gap": 5.0,
+        "dialogues.scenes": None,
         "clean.after_removed": "drop",
         "cap.after_removed": "drop",
         "duplicates.share": None,

@@ -50,7 +50,9 @@ def out(subs, tmp_path):
 
 def test_another_recipe_or_input_is_told_and_needs_leave(subs, out, tmp_path):
     before = content(out)
-    with pytest.raises(FolderError, match=r"3 films, 3 dialogues, .*: dialogues.gap 5.0 → 4.0. Give another --out, or"):
+    with pytest.raises(
+        FolderError, match=r"3 films, 3 dialogues, .*: dialogues.gap 10.0 → 4.0. Give another --out, or"
+    ):
         run(subs, out, "dialogues.gap=4.0")
     with pytest.raises(FolderError, match="1 films fewer"):
         run(subs, out, limit=2)
@@ -152,6 +154,6 @@ def test_on_the_command_line(subs, out):
     command = ["curate", subs, "--out", out, "--no-labels", "--workers", 1, "--set", "turns.scorer=rules"]
     assert edos(*command).exit_code == 0
     refused = edos(*command, "--set", "dialogues.gap=4.0")
-    assert refused.exit_code == 1 and "dialogues.gap 5.0 → 4.0" in refused.stderr and "Traceback" not in refused.stderr
+    assert refused.exit_code == 1 and "dialogues.gap 10.0 → 4.0" in refused.stderr and "Traceback" not in refused.stderr
     assert edos(*command, "--set", "dialogues.gap=4.0", "--force").exit_code == 0
     assert "gap: 4.0" in json.loads((Path(out) / "manifest.json").read_text())["recipe"]

@@ -76,17 +76,31 @@ def test_every_document_has_its_outcome(run):
     assert len(quarantined) == sum(entry["outcome"] == "quarantined" for entry in TRUTH["documents"])
 
 
-@pytest.mark.parametrize("film", TRUTH["films"], ids=lambda film: film["title"])
-def test_scenes_become_dialogues(film, segmented):
-    """A dialogue ends where a scene does; a planned fault of times may hide one end in a film."""
+def missed_ends(film, dialogues):
+    """Return the last turns of scenes, but of the last one, at which no dialogue ends."""
     last_turns = [
         turn["text"]
         for turn, after in zip(film["turns"], film["turns"][1:], strict=False)
         if turn["scene"] != after["scene"]
     ]
-    ends = [letters(" ".join(dialogue)) for dialogue in segmented[film["document_id"]]]
-    missed = [text for text in last_turns if not any(end.endswith(letters(text)[-25:]) for end in ends)]
-    assert len(missed) <= 1, missed
+    ends = [letters(" ".join(dialogue)) for dialogue in dialogues]
+    return [text for text in last_turns if not any(end.endswith(letters(text)[-25:]) for end in ends)]
+
+
+@pytest.mark.parametrize("film", TRUTH["films"], ids=lambda film: film["title"])
+def test_scenes_become_dialogues(film, segmented):
+    """A dialogue ends where a scene does; a short silence or a planned fault of times may hide two ends in a film."""
+    missed = missed_ends(film, segmented[film["document_id"]])
+    assert len(missed) <= 2, missed
+
+
+def test_dialogues_seldom_end_elsewhere(segmented):
+    """Of all films together, five ends of scenes in six are found, and hardly a dialogue ends inside a scene."""
+    ends = sum(film["turns"][-1]["scene"] - 1 for film in TRUTH["films"])
+    missed = sum(len(missed_ends(film, segmented[film["document_id"]])) for film in TRUTH["films"])
+    cuts = sum(len(segmented[film["document_id"]]) - 1 for film in TRUTH["films"])
+    assert missed <= ends / 6
+    assert cuts - (ends - missed) <= 0.05 * ends
 
 
 def test_turns_end_where_speakers_change(segmented):

@@ -11,6 +11,7 @@ from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, LINES
 from edos_dataset.sources.scripts import Speech
 from evaluation import gaps, scene_breaks
+from training.scenes.breaks import FARTHEST
 
 WORDS = [
     "Nobody told the baker about the missing flour.",
@@ -96,7 +97,7 @@ def test_silences_stand_against_the_scenes_of_the_script():
 
 
 def test_breaks_far_from_any_known_sentence_are_left_out():
-    strangers = [f"Zz{number} qq{number} xx{number}." for number in range(scene_breaks.FARTHEST)]
+    strangers = [f"Zz{number} qq{number} xx{number}." for number in range(FARTHEST)]
     texts = [*WORDS[:4], *strangers, *WORDS[4:]]
     found = scene_breaks.measure_film(
         sentences([(at * 2, at * 2 + 1) for at in range(len(texts))], texts), speeches(0, 0, 0, 0, 1, 1, 1, 1)

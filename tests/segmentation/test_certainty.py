@@ -53,6 +53,16 @@ def test_a_seam_that_is_surely_wrong_leaves_no_certainty() -> None:
     assert JudgeDialogues()(dialogues([(None, 1.0), (0.0, 1.0)]))["certainty"].to_pylist() == [0.0]
 
 
+def test_a_new_scene_is_an_error_too() -> None:
+    """But not before the first turn; what is not told is left out."""
+    rows = dialogues([(0.1, 0.9), (0.8, 1.0), (0.7, 0.5)]).to_pylist()
+    for turn, same_scene in zip(rows[0]["turns"], [0.1, 0.75, None], strict=True):
+        turn["same_scene"] = same_scene
+    (row,) = JudgeDialogues()(pa.Table.from_pylist(rows, schema=DIALOGUES)).to_pylist()
+    assert row["certainty"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.5 * 0.75)
+    assert row["expected_errors"] == pytest.approx(0.1 + 0.2 + 0.3 + 0.5 + 0.25)
+
+
 def test_dialogues_that_are_not_sure_enough_leave_for_a_reason() -> None:
     """One of which nothing is known stays."""
     table = JudgeDialogues(least=0.5)(dialogues([(None, 0.4)], [(None, 0.5)], [(None, None)]))

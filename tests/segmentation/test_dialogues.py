@@ -1,5 +1,6 @@
-"""A silence ends a dialogue; a missing time does not."""
+"""A new scene ends a dialogue, and where scenes are not asked for a silence by itself; a missing time does not."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -34,7 +35,8 @@ def turns_table(*documents: list[Times]) -> pa.Table:
 def cut(*documents: list[Times], gap: float = 5.0) -> list[list[str]]:
     """Return the turns of each dialogue."""
     return [
-        [turn["text"] for turn in row] for row in SegmentDialogues(gap)(turns_table(*documents))["turns"].to_pylist()
+        [turn["text"] for turn in row]
+        for row in SegmentDialogues(gap, None)(turns_table(*documents))["turns"].to_pylist()
     ]
 
 
@@ -62,6 +64,8 @@ def test_the_gap_is_a_parameter() -> None:
     assert cut([(0, 1), (3, 4)], gap=1.5) == [["t0"], ["t1"]]
     with pytest.raises(ValueError, match="gap is -1"):
         SegmentDialogues(-1)
+    with pytest.raises(ValueError, match=r"scenes is 1.5, but a probability lies between 0 and 1"):
+        SegmentDialogues(scenes=1.5)
 
 
 def test_a_document_ends_its_dialogue() -> None:
@@ -71,14 +75,14 @@ def test_a_document_ends_its_dialogue() -> None:
 
 def test_ids_come_from_the_document_and_its_first_sentence() -> None:
     """The same on every machine."""
-    table = SegmentDialogues()(turns_table([(0, 1), (20, 21), (22, 23)], [(0, 1)]))
+    table = SegmentDialogues(5.0, None)(turns_table([(0, 1), (20, 21), (22, 23)], [(0, 1)]))
     assert table["dialogue_id"].to_pylist() == ["d0#1", "d0#3", "d1#1"]
     assert table.schema.equals(DIALOGUES)
 
 
 def test_the_histogram_counts_every_pair_of_a_document_also_at_the_cuts() -> None:
     """Six turns and two documents make four pairs."""
-    stage = SegmentDialogues()
+    stage = SegmentDialogues(5.0, None)
     table = turns_table([(0, 1), (0.5, 2), (2, 3), (13, 14)], [(0, 1), (None, 2)])
     assert stage.tally(stage(table)) == {"gap_s:<0": 1, "gap_s:0-0.5": 1, "gap_s:10-15": 1, "gap_s:unknown": 1}
     assert stage.tally(stage(turns_table([(0, 1), (61, 62)]))) == {"gap_s:>=60": 1}
@@ -86,9 +90,68 @@ def test_the_histogram_counts_every_pair_of_a_document_also_at_the_cuts() -> Non
 
 def test_no_documents() -> None:
     """An empty batch passes and counts nothing."""
-    stage = SegmentDialogues()
+    stage = SegmentDialogues(5.0, None)
     assert stage(turns_table()).num_rows == 0
     assert stage.tally(stage(turns_table())) == {}
+
+
+def spoken(language: str | None, silence: float) -> pa.Table:
+    """Return a document of two places that nothing but a silence parts."""
+    kitchen = ["Is the soup ready, Anna?", "The soup needs more salt.", "Salt ruins a soup, Anna.", "Then cook it!"] * 5
+    harbour = [
+        "Captain, the lantern is out.",
+        "Light the lantern again.",
+        "The harbour sleeps, Captain.",
+        "Wake it.",
+    ] * 5
+    starts = [2.3 * number + (silence if number >= len(kitchen) else 0) for number in range(40)]
+    table = turns_table([(start, start + 2) for start in starts])
+    rows = table.to_pylist()
+    for turn, text in zip(rows[0]["turns"], [*kitchen, *harbour], strict=True):
+        turn["text"] = text
+    return pa.Table.from_pylist([{**rows[0], "language": language}], schema=TURNS)
+
+
+@pytest.mark.parametrize("language", ["en", "fr", None])
+def test_a_new_scene_ends_a_dialogue(language: str | None) -> None:
+    """By its probability, which is asked of each document in its language."""
+    table = spoken(language, 8.0)
+    assert [len(row) for row in SegmentDialogues()(table)["turns"].to_pylist()] == [20, 20]
+    assert SegmentDialogues(scenes=None)(table).num_rows == 1  # the silence alone is not long enough
+
+
+def test_turns_tell_how_surely_their_scene_goes_on() -> None:
+    """Where it was asked, and there is a turn before; nothing else of them changes."""
+    table = spoken("en", 8.0)
+    stage = SegmentDialogues()
+    turns = stage(table)["turns"].combine_chunks().flatten()
+    told = turns.field("same_scene").to_numpy(zero_copy_only=False)
+    assert np.isnan(told[0])
+    np.testing.assert_allclose(told[1:], 1 - stage.score(table)[1:])
+    assert turns.field("text").equals(table["turns"].combine_chunks().flatten().field("text"))
+    silent = SegmentDialogues(scenes=None)(table)["turns"].combine_chunks().flatten()
+    assert silent.field("same_scene").null_count == 40
+    assert SegmentDialogues(scenes=0.0)(table).num_rows == 40
+    assert SegmentDialogues(gap=5.0, scenes=1.0)(table).num_rows == 2
+
+
+def test_scores_stand_at_their_documents_whatever_their_languages() -> None:
+    """As if each were alone."""
+    tables = [spoken("en", 8.0), spoken("fr", 3.0), spoken(None, 8.0), spoken("en", 0.5)]
+    stage = SegmentDialogues()
+    alone = np.concatenate([stage.score(table) for table in tables])
+    assert np.array_equal(stage.score(pa.concat_tables(tables)), alone, equal_nan=True)
+    assert np.isnan(alone).sum() == len(tables)
+
+
+def test_what_the_cuts_depend_on_is_told() -> None:
+    """The weights are part of the fingerprint and of the provenance only where they are used."""
+    stage = SegmentDialogues()
+    stage.check()
+    assert set(stage.inputs()) == {"scenes"} and stage.records()["scenes"]["licences"]
+    papers = SegmentDialogues(5.0, None)
+    papers.check()
+    assert papers.inputs() == {} and papers.records() == {}
 
 
 SOME_TIMES = st.tuples(st.none() | st.floats(0, 40), st.none() | st.floats(0, 40))
@@ -97,7 +160,7 @@ SOME_TIMES = st.tuples(st.none() | st.floats(0, 40), st.none() | st.floats(0, 40
 @given(st.lists(st.lists(SOME_TIMES, min_size=1, max_size=7), min_size=1, max_size=5), st.integers(0, 5))
 def test_no_turn_is_lost_and_batches_do_not_matter(documents: list[list[Times]], at: int) -> None:
     """Every turn is in one dialogue; any split of the rows gives the same table and, added up, the same histogram."""
-    stage = SegmentDialogues()
+    stage = SegmentDialogues(5.0)
     table = turns_table(*documents)
     whole = stage(table)
     assert count_units(whole, "turns") == count_units(table, "turns")

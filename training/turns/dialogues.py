@@ -33,7 +33,7 @@ def read_meld(data_dir: Path) -> pa.Table:
         data_dir: holds `meld/*.csv`.
     """
     rows = {
-        path.stem.partition("_")[0]: _read_utterances(path)
+        path.stem.partition("_")[0]: read_utterances(path)
         for path in sorted((data_dir / "meld").glob("*_sent_emo.csv"))
     }
     people = unify_names(Counter(row["Speaker"] for part in rows.values() for row in part))
@@ -45,7 +45,7 @@ def read_meld(data_dir: Path) -> pa.Table:
     return label_scripts([script for script in scripts if script.blocks], "meld")
 
 
-def _read_utterances(path: Path) -> list[dict[str, str]]:
+def read_utterances(path: Path) -> list[dict[str, str]]:
     """Return the rows of a file of MELD, letters put right; rows of too many or too few values are left out."""
     rows = [row for _, row in read_csv(path, MELD_COLUMNS) if not isinstance(row, Reject)]
     return [{name: mend(value) for name, value in row.items()} for row in rows]

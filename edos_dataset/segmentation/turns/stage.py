@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.arrays import flags, unnest
+from edos_dataset.arrays import flags, nest, unnest
 from edos_dataset.languages.codes import same_language
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import TURN, TURNS
@@ -27,13 +27,13 @@ class SegmentTurns(Stage):
 
     Whatever the score, a turn begins with a dash inside a block and with a speaker's name; but where the name is that
     of the turn which is going on, as in files that name the speaker of every block, the turn goes on. And no turn spans
-    a silence that would part two dialogues, which are cut only between turns.
+    a long silence, as dialogues, which are cut only between turns, may part there.
 
     Args:
         scorer: name of a scorer in SCORERS, or a folder with the weights of one; documents in a language that it can't
             judge are scored by the rules.
         threshold: a sentence goes on with the turn where its score is at least this, 0 to 1.
-        max_pause: seconds of silence after which a turn is over; the stage "dialogues" has the same value as its gap.
+        max_pause: seconds of silence after which a turn is over, at most the `gap` of the stage "dialogues".
         least_certainty: a sentence goes on with the turn only where that is at least as sure, 0 to 1, whatever the
             threshold; the stage "dialogues" has the same value, and parts two dialogues there.
     """
@@ -123,8 +123,7 @@ class SegmentTurns(Stage):
             "new_speaker": pa.array(1 - same[starts], pa.float32(), from_pandas=True),
             "one_speaker": pa.array(_products(np.where(begins, 1, same), starts), pa.float32()),
         }
-        turns = pa.StructArray.from_arrays([columns[field.name] for field in TURN], fields=list(TURN))
-        lists = pa.ListArray.from_arrays(pa.array(np.searchsorted(starts, offsets), pa.int32()), turns)
+        lists = nest(np.searchsorted(starts, offsets), TURN, columns)
         columns = {name: table[name] for name in TURNS.names if name != "turns"}
         return pa.table({**columns, "turns": lists}, schema=TURNS)
 
