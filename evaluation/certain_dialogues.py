@@ -23,15 +23,12 @@ from rich.console import Console
 from rich.table import Table
 
 from edos_dataset.arrays import Bools, Floats, unnest
-from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
 from edos_dataset.schema.tables import SENTENCES
 from edos_dataset.segmentation.certainty import JudgeDialogues
 from edos_dataset.segmentation.dialogues import SegmentDialogues
-from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from training.train_turn_segmenter import log_odds, report
-from training.turns.bench import Bench, Corpus
+from evaluation.unseen_turns import parse, unseen_shows
 from training.turns.seams import UNKNOWN, Seams
 
 LEAST = (0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -138,22 +135,9 @@ def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data_dir", type=Path)
-    parser.add_argument("--recipe", type=Path, required=True, help="that of training/train_turn_segmenter.py")
-    parser.add_argument("--cache", type=Path, required=True, help="likewise")
-    args = parser.parse_args()
-    recipe = read_yaml(args.recipe)
-    corpus = Corpus.load(args.data_dir, args.cache, recipe["corpora"])
-    bench = Bench(corpus, args.cache / "scores", recipe["learners"], report)
-    tested = np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
-    tables, parts = [], []
-    for name in recipe["test_shows"]:
-        train, test = corpus.shows != name, tested & (corpus.shows == name)
-        made = [log_odds(bench.scores(f"without {name}", learner, train, test)) for learner in bench.learners]
-        tables.append(corpus.documents(test))
-        parts.append(blend(*made))
-    shows = dict(zip(recipe["test_shows"], zip(tables, parts, strict=True), strict=True))
+    args = parse(__doc__, argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter))
+    shows = {name: (table, scores) for name, table, scores in unseen_shows(args.data_dir, args.recipe, args.cache)}
+    tables, parts = zip(*shows.values(), strict=True)
     result: dict[str, Any] = {
         "command": f"python evaluation/certain_dialogues.py $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}",
         "date": date.today().isoformat(),
