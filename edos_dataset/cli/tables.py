@@ -49,7 +49,7 @@ def stage_table(manifest: Mapping[str, Any]) -> Table:
 def config_table(manifest: Mapping[str, Any]) -> Table:
     """Return the table of configs: dialogues, splits, turns, means, size; the mean certainty, where it is known."""
     table = Table()
-    table.add_column("config")
+    table.add_column("config", no_wrap=True)
     means = ("turns a dialogue", "tokens a turn", "certainty")
     for name in ("dialogues", "train / validation / test", "turns", *means, "size"):
         table.add_column(name, justify="right")

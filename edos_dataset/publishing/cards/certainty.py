@@ -50,9 +50,9 @@ def certainty_section(configs: Sequence[ConfigFiles]) -> str:
     return (
         "`certainty` is the probability that a dialogue has no error: no turn of two people, no border within what "
         "one person says, no change of scene; `expected_errors` is how many of these to expect. It stands on "
-        "probabilities of single borders, calibrated on films whose speakers and scenes are known, and was compared with "
-        f"{READING.read} dialogues of the default recipe that language models read blind: of the {READING.dialogues} "
-        f"said to be {READING.least} to {READING.below}, {READING.right:.0%} were without error "
+        "probabilities of single borders, calibrated on films whose speakers and scenes are known, and was compared "
+        f"with {READING.read} dialogues of the default recipe that language models read blind: of the "
+        f"{READING.dialogues} said to be {READING.least} to {READING.below}, {READING.right:.0%} were without error "
         "(`evaluation/judged_dialogues.json` of the project).\n\n"
         f"{certainty_table(judged)}\n\n"
         f'The last column is the mean certainty. `ds.filter(lambda row: (row["certainty"] or 0) >= {least})` keeps the '
