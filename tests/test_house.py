@@ -17,6 +17,7 @@ _OPTIONS = "a command's options, one a line"
 LONGER: dict[str, str] = {
     "edos_dataset/cli/curate.py:curate": _OPTIONS,
     "edos_dataset/cli/extend.py:extend": _OPTIONS,
+    "edos_dataset/cli/inspect.py:inspect": _OPTIONS,
     "edos_dataset/cli/label.py:label": _OPTIONS,
     "edos_dataset/cli/segment.py:segment": _OPTIONS,
 }

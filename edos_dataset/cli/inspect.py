@@ -41,6 +41,12 @@ def inspect(
     max_confidence: Annotated[
         float | None, typer.Option(min=0, max=1, help="Show dialogues with a label at most as sure, 0 to 1.")
     ] = None,
+    min_certainty: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Show dialogues at least as surely without an error, 0 to 1.")
+    ] = None,
+    max_certainty: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Show dialogues at most as surely without an error, 0 to 1.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of the choice, to see the same ones again.", show_default="none")
     ] = None,
@@ -50,16 +56,17 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """Show a data set: of a run its stages, what each kept and why it rejected the rest; its configs; and a few random
-    dialogues with their labels.
+    dialogues with their labels, and how surely each is without an error.
 
-    --label, --min-confidence and --max-confidence together ask for one turn that is all of it. `edos rejects` shows
-    what a run dropped.
+    --label, --min-confidence and --max-confidence together ask for one turn that is all of it, --min-certainty and
+    --max-certainty for the dialogue itself. `edos rejects` shows what a run dropped.
     """
     from edos_dataset.cli.tables import dialogue_lines, run_report
     from edos_dataset.labels import parse_label
     from edos_dataset.publishing.inspection import Wanted, folder_facts, random_dialogues
 
-    wanted = Wanted(tuple(map(parse_label, label or [])), min_confidence, max_confidence)
+    labels = tuple(map(parse_label, label or []))
+    wanted = Wanted(labels, min_confidence, max_confidence, min_certainty, max_certainty)
     folder, random = Path(source), Random(seed)
     if not folder.exists() and re.fullmatch(r"[\w.-]+/[\w.-]+", source, re.ASCII):
         facts, drawn = _of_the_hub(source, config, revision, dialogues, random, wanted)
@@ -72,7 +79,7 @@ def inspect(
         # A folder without stages: of `edos crowd seed`, `extend` or `labels-only`, say.
         report = list(run_report(folder, facts)) if facts.get("stages") else [_sizes(facts)]
     if not drawn and dialogues and not wanted.all:
-        report.append("[yellow]no dialogue is what --label and the confidences ask for[/yellow]")
+        report.append("[yellow]no dialogue is what --label, the confidences and the certainties ask for[/yellow]")
     emit({**facts, "dialogues": drawn}, as_json, [*report, *dialogue_lines(drawn)])
 
 

@@ -47,24 +47,27 @@ def stage_table(manifest: Mapping[str, Any]) -> Table:
 
 
 def config_table(manifest: Mapping[str, Any]) -> Table:
-    """Return the table of configs: dialogues, splits, turns, means, size."""
+    """Return the table of configs: dialogues, splits, turns, means, size; the mean certainty, where it is known."""
     table = Table()
-    table.add_column("config")
-    for name in ("dialogues", "train / validation / test", "turns", "turns a dialogue", "tokens a turn", "size"):
+    table.add_column("config", no_wrap=True)
+    means = ("turns a dialogue", "tokens a turn", "certainty")
+    for name in ("dialogues", "train / validation / test", "turns", *means, "size"):
         table.add_column(name, justify="right")
     for config, row in manifest["configs"].items():
         splits = " / ".join(f"{count:,}" for count in row["splits"].values())
-        means = (f"{row['turns_per_dialogue']:.2f}", f"{row['tokens_per_turn']:.2f}")
-        table.add_row(config, f"{row['dialogues']:,}", splits, f"{row['turns']:,}", *means, decimal(row["bytes"]))
+        certainty = row.get("certainty")  # manifests of earlier versions say nothing of it
+        sure = "" if certainty is None else f"{certainty:.2f}"
+        cells = (f"{row['turns']:,}", f"{row['turns_per_dialogue']:.2f}", f"{row['tokens_per_turn']:.2f}", sure)
+        table.add_row(config, f"{row['dialogues']:,}", splits, *cells, decimal(row["bytes"]))
     return table
 
 
 def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield dialogues of any config as lines of rich markup: each turn after its label and confidence, where it has
-    them.
+    """Yield dialogues of any config as lines of rich markup: each after its id and how sure it is, each turn after its
+    label and confidence, where it has them.
     """
     for dialogue in dialogues:
-        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]"
+        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]{_sure(dialogue)}"
         last = len(dialogue["turns"]) - 1
         labelled = "label" in dialogue or any("label" in turn for turn in dialogue["turns"])
         for number, turn in enumerate(dialogue["turns"]):
@@ -74,6 +77,14 @@ def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             text = escape(turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
             yield f"  {_label(label, confidence)}  {text}" if labelled else f"  - {text}"
         yield ""
+
+
+def _sure(dialogue: Mapping[str, Any]) -> str:
+    """Return how sure a dialogue is, to stand behind its id; nothing where that is not known."""
+    certainty, errors = dialogue.get("certainty"), dialogue.get("expected_errors")
+    if certainty is None or errors is None:
+        return ""
+    return f"  [dim]certainty {certainty:.2f}, {errors:.1f} errors expected[/dim]"
 
 
 def _label(label: int | None, confidence: float | None) -> str:

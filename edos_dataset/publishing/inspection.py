@@ -25,17 +25,21 @@ _ROWS = 1_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which dialogues are wanted: those with a label that is all of this.
+    """Which dialogues are wanted: those that are as sure as this, and have a label that is all of this.
 
     Attributes:
         labels: ids, one of which it is; empty for any.
         least: confidence that it has at least, 0 to 1. Of a label that people gave it is the share in `soft_label`.
         most: and at most.
+        least_certainty: certainty that the dialogue has at least, 0 to 1; one without certainty is not wanted then.
+        most_certainty: and at most; likewise.
     """
 
     labels: tuple[int, ...] = ()
     least: float | None = None
     most: float | None = None
+    least_certainty: float | None = None
+    most_certainty: float | None = None
 
     @property
     def all(self) -> bool:
@@ -46,18 +50,35 @@ class Wanted:
         """Return the rows of a table of dialogues that are wanted.
 
         Raises:
-            ValueError: the dialogues have no labels.
+            ValueError: the dialogues have no labels, or no certainty, and such are wanted.
         """
-        if self.all:
-            return np.arange(len(table))
-        rows, labels, confidences = _labels(table)
-        good = np.isin(labels, self.labels) if self.labels else labels >= 0
-        if self.least is not None:
-            good &= confidences >= self.least
-        if self.most is not None:
-            good &= confidences <= self.most
-        places: np.ndarray = np.unique(rows[good])
+        good = np.ones(len(table), bool)
+        if self.labels or (self.least, self.most) != (None, None):
+            rows, labels, confidences = _labels(table)
+            right = np.isin(labels, self.labels) if self.labels else labels >= 0
+            good = np.bincount(rows[right & _between(confidences, self.least, self.most)], minlength=len(table)) > 0
+        if (self.least_certainty, self.most_certainty) != (None, None):
+            good &= _between(_certainties(table), self.least_certainty, self.most_certainty)
+        places: np.ndarray = np.flatnonzero(good)
         return places
+
+
+def _between(values: np.ndarray, least: float | None, most: float | None) -> np.ndarray:
+    """Return which values are in a range, as far as it has ends; NaN is in none that has one."""
+    inside = np.ones(len(values), bool)
+    if least is not None:
+        inside &= values >= least
+    if most is not None:
+        inside &= values <= most
+    return inside
+
+
+def _certainties(table: pa.Table) -> np.ndarray:
+    """Return the certainty of each dialogue of a table, NaN for none."""
+    if "certainty" not in table.column_names:
+        raise ValueError("the config has no column `certainty`, so none can be asked for; name another with --config")
+    certainties: np.ndarray = table["certainty"].to_numpy().astype(float)
+    return certainties
 
 
 def _labels(table: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -131,7 +152,7 @@ def random_dialogues(
 
     Raises:
         FolderError: the folder has no such config, or a file is damaged.
-        ValueError: the config has no labels, and such are wanted.
+        ValueError: the config has no labels, or no certainty, and such are wanted.
     """
     configs = [name for name in REGISTRY if name in manifest["configs"]]
     config = config or next(iter(configs), "")

@@ -94,12 +94,14 @@ def _records(pipeline: Pipeline, kind: type[LabelTurns] | type[SegmentTurns]) ->
 def summary(written: ConfigFiles) -> dict[str, Any]:
     """Return a config's entry in a manifest."""
     rows, turns, tokens = written.total_rows, written.total_turns, written.total_tokens
+    _, certainty = written.sure()
     return {
         "dialogues": rows,
         "turns": turns,
         "tokens": tokens,
         "turns_per_dialogue": round(turns / max(rows, 1), 3),
         "tokens_per_turn": round(tokens / max(turns, 1), 3),
+        "certainty": None if certainty is None else round(certainty, 4),
         "splits": written.rows,
         "bytes": sum(written.bytes.values()),
     }

@@ -18,6 +18,10 @@ from edos_dataset.text import count_tokens
 CONFIDENCE_BINS = 10
 """Bins of equal width from 0 to 1."""
 
+CERTAINTY_BINS = 10
+"""Likewise, of the certainty of dialogues."""
+_MILLION = 1_000_000
+
 UNKNOWN = "not known"
 
 
@@ -38,6 +42,10 @@ class Statistics:
         label_sources: model to number of turns that it labelled; likewise.
         confidence: number of turns by the confidence of their label, in CONFIDENCE_BINS bins; empty where there are no
             labels.
+        certainty: number of dialogues by their certainty, in CERTAINTY_BINS bins; a dialogue is in or above the bin
+            that begins at b exactly where `certainty >= b`. Empty where there is no such column.
+        certainty_millionths: sum of the certainties in each bin, in millionths; likewise.
+        unjudged: number of dialogues whose certainty is null; 0 where there is no such column.
         languages: language code to number of dialogues.
         kinds: kind of the source file to number of dialogues.
         decades: "1990s" and the like, or UNKNOWN, to number of dialogues.
@@ -53,6 +61,9 @@ class Statistics:
     prompts: dict[int, int] = field(default_factory=dict)
     label_sources: dict[str, int] = field(default_factory=dict)
     confidence: list[int] = field(default_factory=list)
+    certainty: list[int] = field(default_factory=list)
+    certainty_millionths: list[int] = field(default_factory=list)
+    unjudged: int = 0
     languages: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
     decades: dict[str, int] = field(default_factory=dict)
@@ -74,6 +85,13 @@ class Statistics:
     def total_tokens(self) -> int:
         """Tokens of all splits."""
         return sum(self.tokens.values())
+
+    def sure(self, first: int = 0) -> tuple[int, float | None]:
+        """Return the dialogues whose certainty is at least `first / CERTAINTY_BINS`, 0 for all that have one, and the
+        mean of their certainties, 0 to 1, or None where there is no such dialogue.
+        """
+        dialogues = sum(self.certainty[first:])
+        return dialogues, sum(self.certainty_millionths[first:]) / _MILLION / dialogues if dialogues else None
 
     def add(self, split: str, table: pa.Table, previous: str | None = None) -> str | None:
         """Count some rows of a published config.
@@ -100,6 +118,8 @@ class Statistics:
             self.decades[decade] = self.decades.get(decade, 0) + count
         if "label" in turns.type.names:
             self._add_labels(turns, offsets)
+        if "certainty" in table.column_names:
+            self._add_certainty(table["certainty"])
         documents: list[str | None] = [previous, *table["document_id"].to_pylist()]
         self.documents += sum(one != other for one, other in pairwise(documents))
         return documents[-1]
@@ -112,8 +132,16 @@ class Statistics:
         bins = np.clip(
             pc.fill_null(turns.field("confidence"), 0).to_numpy() * CONFIDENCE_BINS, 0, CONFIDENCE_BINS - 1
         ).astype(np.int64)
-        before = self.confidence or [0] * CONFIDENCE_BINS
-        self.confidence = (np.bincount(bins, minlength=CONFIDENCE_BINS) + before).tolist()
+        self.confidence = _plus(self.confidence, np.bincount(bins, minlength=CONFIDENCE_BINS))
+
+    def _add_certainty(self, certainty: pa.ChunkedArray) -> None:
+        self.unjudged += certainty.null_count
+        # As doubles, in which a reader of the data compares them, too.
+        known = pc.drop_null(certainty).to_numpy().astype(np.float64)
+        bins = np.clip(known * CERTAINTY_BINS, 0, CERTAINTY_BINS - 1).astype(np.int64)
+        sums = np.bincount(bins, np.rint(known * _MILLION), CERTAINTY_BINS)  # whole numbers, so exact
+        self.certainty = _plus(self.certainty, np.bincount(bins, minlength=CERTAINTY_BINS))
+        self.certainty_millionths = _plus(self.certainty_millionths, sums)
 
 
 S = TypeVar("S", bound=Statistics)
@@ -131,6 +159,12 @@ def from_record(kind: type[S], record: Mapping[str, Any]) -> S:
         if name in record
     }
     return kind(**{**record, **restored})
+
+
+def _plus(before: list[int], counts: np.ndarray) -> list[int]:
+    """Return counts of bins with those from before, of which there may be none yet."""
+    total: list[int] = (counts.astype(np.int64) + (before or 0)).tolist()
+    return total
 
 
 def _counted(values: pa.Array | pa.ChunkedArray) -> list[tuple[Any, int]]:

@@ -27,7 +27,7 @@ _STAGE = {
 }
 _CONFIG = {
     **{"dialogues": int, "turns": int, "tokens": int, "bytes": int, "splits": {str: int}},
-    **{"turns_per_dialogue": _NUMBER, "tokens_per_turn": _NUMBER},
+    **{"turns_per_dialogue": _NUMBER, "tokens_per_turn": _NUMBER, "certainty?": (*_NUMBER, type(None))},
 }
 _SHAPE = {
     "input": {"films": int, "files": int, "skipped": [[str]]},
@@ -134,14 +134,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _fits(value: object, shape: object) -> bool:
     """Return whether plain data are of a shape: a type or several; a list of one shape; a dictionary of some shapes by
-    key, or of one shape for all keys, named `str`.
+    key, which may be absent where it ends in "?", or of one shape for all keys, named `str`.
     """
     if isinstance(shape, list):
         return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
     if isinstance(shape, dict) and str in shape:
         return isinstance(value, dict) and all(_fits(item, shape[str]) for item in value.values())
     if isinstance(shape, dict):
-        return isinstance(value, dict) and all(key in value and _fits(value[key], shape[key]) for key in shape)
+        return isinstance(value, dict) and all(
+            _fits(value[name], shape[key]) if (name := key.removesuffix("?")) in value else name != key for key in shape
+        )
     assert isinstance(shape, type | tuple)
     return isinstance(value, shape) and not isinstance(value, bool)
 

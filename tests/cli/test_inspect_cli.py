@@ -8,23 +8,29 @@ import pytest
 
 from command_line import edos
 from edos_dataset.labels import LABELS
-from edos_dataset.schema import REGISTRY, arrow_schema
+from edos_dataset.schema import LAST_TURN_LABEL_CONFIGS, REGISTRY, arrow_schema
 
 SAD, PROUD = LABELS.index("sad"), LABELS.index("proud")
 
 
 def rows(config):
-    """Two dialogues: a sad one, 0.9 sure, and a proud one, 0.4 sure, each after a neutral turn."""
+    """Two dialogues: a sad one, its label and itself 0.9 sure, and a proud one, 0.4 sure, each after a neutral turn."""
     found = []
     for number, (label, sure) in enumerate([(SAD, 0.9), (PROUD, 0.4)]):
         turns = [
             {"text": f"Turn {place} of {number}.\x1b[31m", "text_sha256": "ab" * 32, "label": given, "confidence": how}
             for place, (given, how) in enumerate([(40, 1.0), (label, sure)])
         ]
+        sureness = {"certainty": 0.9 - 0.5 * number, "expected_errors": 0.1 + 0.5 * number}
         soft = [1 - sure if place == 40 else sure if place == label else 0.0 for place in range(41)]
         more = {"label": label, "soft_label": soft, "confidence": None if config == "amt_seed" else sure}
-        found.append({"dialogue_id": f"d{number}\x1b]0;x\x07", "turns": turns, **more})
+        found.append({"dialogue_id": f"d{number}\x1b]0;x\x07", "turns": turns, **sureness, **more})
     return found
+
+
+def of_people(config):
+    """Whether the dialogues are labelled by people, and so without certainty."""
+    return config in LAST_TURN_LABEL_CONFIGS
 
 
 @pytest.fixture
@@ -44,6 +50,8 @@ def test_a_folder_of_any_config_is_shown_and_cannot_steer_the_terminal(folder, c
     assert shown.exit_code == 0, shown.stderr
     assert "d0" in shown.stdout and ("Turn 1 of 1." in shown.stdout or config == "labels_only")
     assert ("sad" in shown.stdout and "0.90" in shown.stdout) is (config != "os")
+    for line in ("certainty 0.90, 0.1 errors expected", "certainty 0.40, 0.6 errors expected"):
+        assert (line in shown.stdout) is not of_people(config)
     assert not set(shown.stdout) & {"\x1b", "\x07"}
 
 
@@ -61,6 +69,48 @@ def test_a_folder_of_any_config_is_shown_and_cannot_steer_the_terminal(folder, c
 def test_dialogues_by_label_and_confidence(folder, config, asked, expected):
     shown = edos("inspect", folder(config), *asked, "--json")
     assert {row["dialogue_id"][:2] for row in json.loads(shown.stdout)["dialogues"]} == expected
+
+
+@pytest.mark.parametrize("config", [name for name in REGISTRY if not of_people(name)])
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (["--min-certainty", 0.5], {"d0"}),
+        (["--max-certainty", 0.5], {"d1"}),
+        (["--min-certainty", 0.1, "--max-certainty", 0.95], {"d0", "d1"}),
+        (["--min-certainty", 0.5, "--max-certainty", 0.6], set()),
+    ],
+)
+def test_dialogues_by_certainty(folder, config, asked, expected):
+    shown = edos("inspect", folder(config), *asked, "--json")
+    assert {row["dialogue_id"][:2] for row in json.loads(shown.stdout)["dialogues"]} == expected
+
+
+@pytest.mark.parametrize(("label", "expected"), [("sad", {"d0"}), ("proud", set())])
+def test_certainty_and_label_are_both_asked_for(folder, label, expected):
+    shown = edos("inspect", folder("edos"), "--min-certainty", 0.5, "--label", label, "--json")
+    assert {row["dialogue_id"][:2] for row in json.loads(shown.stdout)["dialogues"]} == expected
+
+
+def test_dialogues_of_which_nothing_is_known_are_not_sure(folder):
+    path = folder("os") / "os" / "train-00000-of-00001.parquet"
+    table = pq.read_table(path)
+    for name in ("certainty", "expected_errors"):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, pa.array([None, 0.4], pa.float32()))
+    pq.write_table(table, path)
+    out = path.parents[1]
+    assert edos("inspect", out).stdout.count("errors expected") == 1
+    for asked in ("--min-certainty", "--max-certainty"):
+        shown = edos("inspect", out, asked, 0.4 + 1e-6 if asked.startswith("--max") else 0.3, "--json")
+        assert [row["dialogue_id"][:2] for row in json.loads(shown.stdout)["dialogues"]] == ["d1"]
+
+
+@pytest.mark.parametrize("config", LAST_TURN_LABEL_CONFIGS)
+@pytest.mark.parametrize("asked", ["--min-certainty", "--max-certainty"])
+def test_certainty_of_dialogues_without_any(folder, config, asked):
+    failed = edos("inspect", folder(config), asked, 0.5)
+    assert failed.exit_code == 1 and "has no column `certainty`" in failed.stderr and "--config" in failed.stderr
 
 
 def test_json_keeps_its_content_and_steers_nothing(folder):
@@ -92,8 +142,9 @@ def test_nothing_that_is_asked_for_is_said(folder):
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])
-def test_a_confidence_is_a_share(tmp_path, share):
-    assert edos("inspect", tmp_path, "--min-confidence", share).exit_code == 2
+@pytest.mark.parametrize("asked", ["--min-confidence", "--max-certainty"])
+def test_a_confidence_is_a_share(tmp_path, asked, share):
+    assert edos("inspect", tmp_path, asked, share).exit_code == 2
 
 
 def test_a_data_set_of_the_hub(folder, monkeypatch):

@@ -3,10 +3,12 @@
 import json
 import shutil
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from edos_dataset.publishing.layout import ConfigFiles, write_config
+from edos_dataset.publishing.published import summary
 from edos_dataset.publishing.statistics import UNKNOWN, Statistics, from_record
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import LABELLED, SPLITS, arrow_schema
@@ -15,7 +17,7 @@ from published_folder import dialogues, films_of, write_shards
 FILMS = [*films_of("train", 3), *films_of("test", 1)]
 
 
-def rows(*turns, film=FILMS[0], number=1, year=None, genres=("Drama",), language="en", kind="opus"):
+def rows(*turns, film=FILMS[0], number=1, year=None, genres=("Drama",), language="en", kind="opus", certainty=None):
     """Return a labelled dialogue; a turn is (text, start, label, confidence, model)."""
     made = [
         {
@@ -44,14 +46,22 @@ def rows(*turns, film=FILMS[0], number=1, year=None, genres=("Drama",), language
         "language": language,
         "source": source,
         "reading": None,
+        "certainty": certainty,
         "turns": made,
     }
     return {**common, "embeddings": None, "emotionality": 0.5, "confidence": 0.5}
 
 
 DIALOGUES = [
-    rows(("One two three.", 1.0, 36, 0.05, "a"), ("Yes!", None, 0, 0.999, "b"), year=1994),
-    rows(("No?", None, 36, 0.1, "a"), ("Go.", 2.0, 40, 1.0, "a"), number=9, year=1999, genres=("Drama", "Crime")),
+    rows(("One two three.", 1.0, 36, 0.05, "a"), ("Yes!", None, 0, 0.999, "b"), year=1994, certainty=0.95),
+    rows(
+        ("No?", None, 36, 0.1, "a"),
+        ("Go.", 2.0, 40, 1.0, "a"),
+        number=9,
+        year=1999,
+        genres=("Drama", "Crime"),
+        certainty=0.7,  # as 32 bits 0.699999988, which is less than 0.7
+    ),
     rows(
         ("I see.", 3.0, 0, 0.55, "a"),
         ("Oh.", 4.0, 36, 0.5, "a"),
@@ -61,7 +71,7 @@ DIALOGUES = [
         kind="subtitle",
         language="de",
     ),
-    rows(("Bye.", 0.0, 5, 0.3, "a"), ("Bye.", 0.5, 5, 0.3, "a"), film=FILMS[3]),
+    rows(("Bye.", 0.0, 5, 0.3, "a"), ("Bye.", 0.5, 5, 0.3, "a"), film=FILMS[3], certainty=1.0),
 ]
 COUNTED = {
     "rows": {"train": 3, "validation": 0, "test": 1},
@@ -71,6 +81,9 @@ COUNTED = {
     "prompts": {36: 2, 0: 1, 5: 1},
     "label_sources": {"a": 7, "b": 1},
     "confidence": [1, 1, 0, 2, 0, 2, 0, 0, 0, 2],
+    "certainty": [0, 0, 0, 0, 0, 0, 1, 0, 0, 2],
+    "certainty_millionths": [0, 0, 0, 0, 0, 0, 700_000, 0, 0, 1_950_000],
+    "unjudged": 1,
     "languages": {"en": 3, "de": 1},
     "kinds": {"opus": 3, "subtitle": 1},
     "decades": {"1990s": 2, "2000s": 1, UNKNOWN: 1},
@@ -90,6 +103,29 @@ def test_counts(tmp_path, shards):
     written = write_config("edos", paths, tmp_path / "out")
     assert {name: getattr(written, name) for name in COUNTED} == COUNTED
     assert (written.total_rows, written.total_turns, written.total_tokens) == (4, 8, 19)
+    assert written.sure() == (3, pytest.approx(2.65 / 3)) and written.sure(9) == (2, pytest.approx(0.975))
+    assert summary(written)["certainty"] == 0.8833
+
+
+@pytest.mark.parametrize("first", range(10))
+def test_bins_of_certainty_are_those_of_a_filter(first):
+    """Who asks for `certainty >= 0.7` gets as many dialogues as were counted, of values beside the borders, too."""
+    edges = np.arange(11, dtype=np.float32) / np.float32(10)
+    values = pa.array(np.concatenate([edges, np.nextafter(edges, 0.5, dtype=np.float32)]), pa.float32())
+    table = dialogues(films_of("train", len(values)), "os").select(["document_id", "language", "source", "turns"])
+    counted = Statistics()
+    counted.add("train", table.append_column("certainty", values))
+    asked = [value for value in values.to_pylist() if value >= first / 10]
+    assert counted.sure(first) == (len(asked), pytest.approx(sum(asked) / len(asked)))
+
+
+def test_without_certainty_nothing_is_sure(tmp_path):
+    written = write_config("os", write_shards(tmp_path / "shards", FILMS, "os"), tmp_path / "out")
+    assert (written.certainty, written.unjudged, written.sure()) == ([0] * 10, 4, (0, None))
+    assert summary(written)["certainty"] is None
+    older = Statistics()
+    older.add("train", dialogues(FILMS, "os").drop_columns(["certainty"]))
+    assert (older.certainty, older.certainty_millionths, older.unjudged, older.sure()) == ([], [], 0, (0, None))
 
 
 def test_no_labels_no_counts_of_them(tmp_path):

@@ -29,6 +29,26 @@ def test_what_is_written_is_read(manifest, tmp_path):
     assert "empty_file" in edos("inspect", tmp_path, "--dialogues", 0).stdout
 
 
+@pytest.mark.parametrize(
+    ("certainty", "shown"), [({}, False), ({"certainty": None}, False), ({"certainty": 0.5}, True)]
+)
+def test_a_config_may_say_how_sure_it_is(manifest, tmp_path, certainty, shown):
+    """Manifests of earlier versions don't."""
+    manifest["configs"]["os"] |= certainty
+    (tmp_path / NAME).write_text(json.dumps(manifest))
+    assert read_manifest(tmp_path) == manifest
+    table = edos("inspect", tmp_path, "--dialogues", 0).stdout
+    assert "certainty" in table and ("0.50" in table) == shown
+
+
+@pytest.mark.parametrize("certainty", [True, "0.5", [0.5], {}])
+def test_certainty_of_another_form_is_told(manifest, tmp_path, certainty):
+    manifest["configs"]["os"]["certainty"] = certainty
+    (tmp_path / NAME).write_text(json.dumps(manifest))
+    with pytest.raises(FolderError, match="'configs' is not what the command"):
+        read_manifest(tmp_path)
+
+
 @pytest.mark.parametrize("value", [None, True, "x", [], {}, [1], {"a": 1}, "gone"])
 def test_another_form_is_told(manifest, tmp_path, value):
     """No value of another type, wherever it stands, becomes a traceback of a command that shows the folder."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import tables
+from edos_dataset.publishing.cards.certainty import certainty_section
 from edos_dataset.publishing.cards.headers import pipeline_header
 from edos_dataset.publishing.cards.markdown import code, fenced, plain
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
@@ -81,6 +82,7 @@ def dataset_card(
         "Know its flaws first": _flaws(order, models, segmenters, labelled),
         "Load": _load_lines(loadable),
         "What is in it": _contents(order),
+        "How sure the dialogues are": certainty_section(order),
         "Labels": _labels(labelled, picture) if labelled else "",
         "Where it comes from": _origin(order, origin),
         "The labelling models": f"{tables.model_table(models)}\n\n{tables.making_list(models)}" if models else "",
