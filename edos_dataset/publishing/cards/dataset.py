@@ -22,7 +22,8 @@ Records = Mapping[str, Mapping[str, Any]]
 _FLAWS = """\
 - **Nobody marked the speakers.** Turns are inferred from dashes, names, blocks and pauses; a turn may hold two \
 speakers, or a speaker two turns.
-- **Dialogues are cut at pauses**, not at scenes. {untimed}
+- **Nobody marked the scenes.** Where dialogues are cut is inferred from pauses and words; one may hold the end of a \
+scene and the beginning of the next. {untimed}
 - **It is scripted talk**, with its quarrels, crimes and stereotypes; nothing offensive was filtered out. See the \
 considerations below.
 - **Licence.** The text of subtitles is under its owners' copyright, and redistributing it is disputed. This folder \

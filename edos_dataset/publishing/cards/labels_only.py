@@ -20,8 +20,8 @@ file.
 hashes.
 - **The labels are a machine's.** Each turn names the model in `label_source`. Use `confidence` and `top`, not the \
 label alone.
-- **Nobody marked the speakers.** Turns are inferred; a turn may hold two speakers, or a speaker two turns. Dialogues \
-are cut at pauses, not at scenes.
+- **Nobody marked the speakers.** Turns are inferred; a turn may hold two speakers, or a speaker two turns, and a \
+dialogue the end of a scene and the beginning of the next.
 - **Licence.** This folder carries none of its own; the labels are under what the data allow that their models learned \
 from."""
 
