@@ -54,7 +54,8 @@ def train(arguments: argparse.Namespace) -> None:
     given = read_yaml(arguments.recipe)
     recipe = read_yaml(arguments.recipe.parent / given["turns"])
     settings = build(ContextSettings, given["context"], str(arguments.recipe))
-    settings = replace(settings, updates=arguments.updates or settings.updates)
+    if arguments.updates is not None:
+        settings = replace(settings, updates=arguments.updates)
     corpus = Corpus.load(arguments.data_dir, arguments.cache, recipe["corpora"])
     bench = Bench(corpus, arguments.cache / "scores", recipe["learners"], report)
     shows = [*arguments.measured, *([arguments.without] if arguments.without else [])]
@@ -194,7 +195,7 @@ def parse_arguments() -> argparse.Namespace:
     add("--without", help="a show that is left out and measured on")
     add("--start", type=Path, help="folder of an earlier training, with whose weights this one begins")
     add("--measured", nargs="+", default=[], metavar="SHOW=FOLDER", help="earlier trainings without a show")
-    add("--updates", type=int, help="in the place of the recipe's")
+    add("--updates", type=int, help="in the place of the recipe's; 0 only measures what --start names")
     add("--threads", type=int, default=available_cores(), help="of torch (default: the processors)")
     add("--checkpoint-every", type=int, default=100, help="updates between two checkpoints")
     add("--report", type=Path, help="folder of the report (default, without a show: in the state)")
@@ -210,8 +211,8 @@ def parse_arguments() -> argparse.Namespace:
     arguments.measured = {
         show: Path(folder) for show, _, folder in (pair.partition("=") for pair in arguments.measured)
     }
-    for name in ("updates", "threads", "checkpoint_every"):
-        if (value := getattr(arguments, name)) is not None and value < 1:
+    for name in ("threads", "checkpoint_every"):
+        if (value := getattr(arguments, name)) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     arguments.data_dir = Path(arguments.data_dir)
     return arguments

@@ -152,7 +152,8 @@ def test_scores_of_other_documents_are_refused(place, without, tmp_path, capsys)
         (["--without", "firefly"], "'firefly' is no show that is measured on: name friends, frasier"),
         (["--measured", "friends"], "takes SHOW=FOLDER, got 'friends'"),
         (["--without", "friends", "--measured", "frasier=x"], "leave it out, or --without"),
-        (["--updates", "0"], "--updates must be at least 1, got 0"),
+        (["--updates", "-1"], "updates must be at least 0, got -1"),
+        (["--checkpoint-every", "0"], "--checkpoint-every must be at least 1, got 0"),
         (["--start", "nowhere"], "nowhere/model.pt is no state to begin with"),
     ],
 )

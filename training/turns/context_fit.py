@@ -132,7 +132,7 @@ def _loss(net: nn.Module, parts: Sequence[Part], marks: Marks, device: torch.dev
 
 
 def _rate(update: int, settings: ContextSettings) -> float:
-    return min(1.0, (update + 1) / settings.warmup) * max(0.0, 1 - update / settings.updates)
+    return min(1.0, (update + 1) / settings.warmup) * max(0.0, 1 - update / max(1, settings.updates))
 
 
 def _digest(lessons: Sequence[Lesson]) -> str:

@@ -30,7 +30,7 @@ class ContextSettings:
     Args:
         backbone: the encoder to begin with: all-MiniLM-L6-v2 (packaged), a folder or a Hub id. Its word embeddings stay
             as they are.
-        updates: of the weights.
+        updates: of the weights; 0 leaves them as they are, to be measured.
         rate: highest step of the encoder, and `head_rate` of all else; they rise over `warmup` updates and fall to zero
             evenly.
         decay: of the weights.
@@ -59,7 +59,7 @@ class ContextSettings:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name, least in (("updates", 1), ("warmup", 1), ("tokens", TOKENS)):
+        for name, least in (("updates", 0), ("warmup", 1), ("tokens", TOKENS)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
 

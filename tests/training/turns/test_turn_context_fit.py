@@ -124,6 +124,8 @@ def test_a_training_begins_where_another_ended(settings, tmp_path):
     net = fit(labelled(films(3)), replace(settings, updates=2), tmp_path)
     training.keep_state(net, tmp_path)
     assert same(weights(training.begin(settings, tmp_path)), weights(net))
+    still = fit(labelled(films(3)), replace(settings, updates=0), tmp_path / "still", start=tmp_path)
+    assert same(weights(still), weights(net)), "without updates it is only there to be measured"
     with pytest.raises(ValueError, match="elsewhere/model.pt is no state to begin with"):
         training.begin(settings, tmp_path / "elsewhere")
     torch.save({"head.0.bias": torch.zeros(32)}, tmp_path / "model.pt")
@@ -167,7 +169,7 @@ def test_the_loss_is_of_the_seams_that_a_window_decides(settings):
 
 
 def test_impossible_settings_and_losses_are_refused(settings, tmp_path):
-    for change, message in (({"updates": 0}, "updates must be at least 1"), ({"tokens": 100}, f"at least {TOKENS}")):
+    for change, message in (({"updates": -1}, "updates must be at least 0"), ({"tokens": 100}, f"at least {TOKENS}")):
         with pytest.raises(ValueError, match=message):
             replace(settings, **change)
     with pytest.raises(ValueError, match="the loss of update .* is nan: lower the rates"):
