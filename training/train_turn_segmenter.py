@@ -14,20 +14,16 @@ documents.
 import argparse
 import json
 import os
-import platform
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from edos_dataset.arrays import Bools, Floats
 from edos_dataset.runs.foreign import read_yaml
@@ -38,19 +34,10 @@ from edos_dataset.segmentation.turns.rules import RuleScorer
 from training.turns.bench import LEARNERS, Bench, Corpus
 from training.turns.data import count_labels
 from training.turns.metrics import ablation_row, measure
+from training.turns.records import brief, facts_of
 from training.turns.report import assess, write_report
 from training.turns.seams import Seams
 from training.turns.tables import Results
-
-LICENCES = {
-    "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",
-    "frasier": "none stated; the text is under its studio's copyright",
-    "friends_srt, weak": "none stated; the text is under its studios' copyright",
-    "meld": "GPL v3",
-    "dailydialog": "CC BY-NC-SA 4.0",
-    "empathetic_dialogues": "CC BY-NC 4.0",
-}
-"""Of the data; the weights hold hashes of words and numbers."""
 
 
 def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
@@ -137,20 +124,9 @@ def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any]
     """Fit every learner to all documents and write it with the record of its making; and the
     record of both together.
     """
-    corpora = bench.corpus.table["corpus"]
-    common = {
-        "data": {name: count_labels(bench.corpus.table.filter(pc.equal(corpora, name))) for name in recipe["corpora"]},
-        "licences": LICENCES,
-        "seed": recipe["seed"],
-        "command": (
-            f"python training/train_turn_segmenter.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}"
-        ),
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "scikit-learn", "simplemma", "torch")},
-        },
-    }
+    command = f"python training/train_turn_segmenter.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}"
+    packages = ("numpy", "scikit-learn", "simplemma", "torch")
+    common = facts_of(bench.corpus.table, recipe["corpora"], recipe["seed"], command, packages)
     for learner, settings in bench.learners.items():
         scorer = LEARNERS[learner][0](bench.corpus.table, settings)
         replace(
@@ -164,13 +140,7 @@ def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any]
 
 
 def _metrics(results: Mapping[str, Results], scorer: str) -> dict[str, Any]:
-    return {name: _brief(result, scorer) for name, result in results.items()}
-
-
-def _brief(results: Results, learner: str) -> dict[str, Any]:
-    names = ("seams", "documents", "accuracy", "accuracy_interval", "precision", "recall", "f1", "ece")
-    rows = {"all": results.scorers[learner], **results.sources[learner]}
-    return {source: {name: row[name] for name in names} for source, row in rows.items()}
+    return {name: brief(result, scorer) for name, result in results.items()}
 
 
 def report(line: str) -> None:
@@ -220,7 +190,7 @@ def main() -> None:
     for name, result in results.items():
         if args.report:
             write_report(args.report / name, result)
-        report(f"{name}: {json.dumps({scorer: _brief(result, scorer)['all'] for scorer in result.scorers})}")
+        report(f"{name}: {json.dumps({scorer: brief(result, scorer)['all'] for scorer in result.scorers})}")
     if args.out:
         ship(bench, results, recipe, args)
 

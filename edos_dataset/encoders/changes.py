@@ -1,8 +1,8 @@
-"""Fine-tuned encoders small enough to ship: what training changed of a packaged backbone, in 8 bits.
+"""Fine-tuned encoders small enough to ship: what training changed of a backbone that is there anyway, in 8 bits.
 
-`changes` keeps, of weights around all-MiniLM-L6-v2, the difference of every matrix to the backbone's as whole numbers
-from -127 to 127 with one factor a row, and everything else (biases, normalisations, heads) in half precision; what is
-equal is left out. `restore` puts the weights together again.
+`changes` keeps, of weights around all-MiniLM-L6-v2 or another backbone, the difference of every matrix to the
+backbone's as whole numbers from -127 to 127 with one factor a row, and everything else (biases, normalisations, heads)
+in half precision; what is equal is left out. `restore` puts the weights together again.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,15 +16,17 @@ from safetensors.numpy import load_file
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
 
 Tensors = dict[str, npt.NDArray[Any]]
+_FACTOR = ":factor"
 
 
-def changes(weights: Mapping[str, npt.NDArray[Any]]) -> Tensors:
+def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MODEL) -> Tensors:
     """Return weights in the packed form.
 
     Args:
         weights: by name; those of the backbone begin with "encoder.".
+        backbone: the name of an encoder that training began with, as `model_folder` knows it.
     """
-    base, packed = _backbone(), {}
+    base, packed = _backbone(backbone), {}
     for name, value in weights.items():
         start = base.get(name)
         if start is not None and np.array_equal(start, value):
@@ -35,27 +37,32 @@ def changes(weights: Mapping[str, npt.NDArray[Any]]) -> Tensors:
         change = value.astype(np.float32) - start
         factor = np.maximum(np.abs(change).max(axis=1, keepdims=True) / 127, 1e-12).astype(np.float32)
         packed[name] = np.rint(change / factor).astype(np.int8)
-        packed[f"{name}:factor"] = factor
+        packed[name + _FACTOR] = factor
     return packed
 
 
-def restore(packed: Tensors, names: Collection[str]) -> Tensors:
+def restore(packed: Tensors, names: Collection[str], backbone: str = DEFAULT_MODEL) -> Tensors:
     """Return all weights, float32, of the packed ones, and of the backbone's those that have one of some names: a model
     need not use all of it.
+
+    Raises:
+        KeyError: a change is there without its factors or the other way round, or is of what the backbone lacks.
     """
-    weights: Tensors = {name: value for name, value in _backbone().items() if name in names}
+    weights: Tensors = {name: value for name, value in _backbone(backbone).items() if name in names}
     for name, value in packed.items():
-        if value.dtype == np.int8:
-            weights[name] = weights[name] + value.astype(np.float32) * packed[f"{name}:factor"]
-        elif not name.endswith(":factor"):
+        if name.endswith(_FACTOR):
+            packed[name.removesuffix(_FACTOR)]  # without it the backbone's own would pass for what was learned
+        elif value.dtype == np.int8:
+            weights[name] = weights[name] + value.astype(np.float32) * packed[name + _FACTOR]
+        else:
             weights[name] = value.astype(np.float32)
     return weights
 
 
 @cache
-def _backbone() -> Tensors:
-    """Return the backbone's weights by the names they have in a classifier."""
-    weights = load_file(model_folder(DEFAULT_MODEL) / "model.safetensors")
+def _backbone(name: str) -> Tensors:
+    """Return a backbone's weights by the names they have in a model around it."""
+    weights = load_file(model_folder(name) / "model.safetensors")
     return {
         f"encoder.{name}": value.astype(np.float32) for name, value in weights.items() if "position_ids" not in name
     }

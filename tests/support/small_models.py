@@ -4,7 +4,7 @@ import copy
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
@@ -47,7 +47,8 @@ WORDS = [
     "?",
     "!",
 ]
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+VOCABULARY = [*SPECIAL, *WORDS]
 ENCODER = {
     "vocab_size": len(VOCABULARY),
     "hidden_size": 32,
@@ -63,9 +64,10 @@ ANSWERS = {
 NAMES = {"id2label": dict(enumerate(LABELS)), "label2id": {name: label for label, name in enumerate(LABELS)}}
 
 
-def small_tokenizer() -> PreTrainedTokenizerFast:
+def small_tokenizer(words=WORDS) -> PreTrainedTokenizerFast:
     """A tokenizer of words, with BERT's special tokens."""
-    tokenizer = Tokenizer(models.WordPiece({word: row for row, word in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+    vocabulary = {word: row for row, word in enumerate([*SPECIAL, *words])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
         "[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -125,6 +127,16 @@ def save_context_classifier(folder, kind="bert", **settings) -> ContextClassifie
     model.save_pretrained(folder)
     small_tokenizer().save_pretrained(folder)
     return model
+
+
+def save_backbone(folder, words=WORDS, seed=0) -> str:
+    """Save a BERT that nobody has trained, and its tokenizer; return the folder's name."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = BertModel(BertConfig(**(ENCODER | {"vocab_size": len(SPECIAL) + len(words)})))
+    model.save_pretrained(folder)
+    small_tokenizer(words).save_pretrained(folder)
+    return str(folder)
 
 
 def save_plain_classifier(folder, names=None) -> BertForSequenceClassification:

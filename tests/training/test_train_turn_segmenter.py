@@ -20,6 +20,7 @@ from training import train_turn_segmenter as script
 from training.turns import bench as benches
 from training.turns import labels
 from training.turns.data import CORPORA
+from training.turns.records import LICENCES, brief
 from training.turns.report import assess
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -226,7 +227,7 @@ def test_scores_are_kept_until_something_is_changed(name, tmp_path, monkeypatch)
 def test_a_scorer_without_new_turns_has_no_precision():
     table = labelled([("mill", f"d{number}", f"f{number}") for number in range(4)])
     scores = np.ones(len(flat(table, "same_turn")), np.float32)
-    found = script._brief(assess("Trial", table, {"net": scores}, {"net": 0.5}), "net")
+    found = brief(assess("Trial", table, {"net": scores}, {"net": 0.5}), "net")
     assert found["all"]["precision"] is None
     assert found["all"]["recall"] == 0
 
@@ -257,5 +258,5 @@ def test_shipped_recipe_names_what_there_is():
     assert set(recipe["test_corpora"]) <= set(recipe["corpora"]) <= set(CORPORA)
     assert set(recipe["learners"]) <= set(benches.LEARNERS)
     benches.NetSettings(**recipe["learners"]["net"])
-    named = {name for names in script.LICENCES for name in names.split(", ")}
+    named = {name for names in LICENCES for name in names.split(", ")}
     assert {corpus.removesuffix("_dashes").removesuffix("_plain") for corpus in recipe["corpora"]} == named

@@ -3,7 +3,7 @@ a batch, AdamW.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -13,19 +13,10 @@ import torch
 from torch import nn
 
 from edos_dataset.arrays import Bools, Floats
-from edos_dataset.segmentation.turns.evidence import UNKNOWN, Reading, read
-from edos_dataset.segmentation.turns.net import (
-    BINS,
-    EVIDENCE,
-    PLACES,
-    NetInputs,
-    NetScorer,
-    read_inputs,
-)
+from edos_dataset.segmentation.turns.evidence import Reading, read
+from edos_dataset.segmentation.turns.net import NetInputs, NetScorer, read_inputs
 from training.turns.net_module import Net, NetSettings
-
-VARIANTS = ("_dashes", "_plain")
-"""Ends of the names of corpora that hold the documents of another one in another form."""
+from training.turns.passes import draw_pass, forms_of, hide, weigh
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +34,14 @@ def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bo
     Args:
         table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam)
             and `corpus`.
-        seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
+        seams_chosen: [sentences], the seams to learn from, as for `passes.weigh`.
         settings: how.
         log: print the loss of every pass.
 
     Raises:
         ValueError: the chosen seams are not of both classes.
     """
-    label = table["same_turn"].combine_chunks().flatten().to_numpy()
-    weight = np.where(
-        seams_chosen & (label >= 0), table["label_confidence"].combine_chunks().flatten().to_numpy(), 0
-    ).astype(np.float32)
-    if len(np.unique(label[weight > 0])) < 2:
-        raise ValueError(
-            "the chosen seams must hold some where the turn goes on and some where a new one begins; there is one kind "
-            "at most"
-        )
+    label, weight = weigh(table, seams_chosen)
     reading = read(table, "en")
     vocabulary = _vocabulary(reading, settings.least)
     bounds = pairwise(reading.offsets.tolist())
@@ -71,7 +54,7 @@ def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bo
     with torch.random.fork_rng():  # dropout and initial weights draw from torch's own generator
         torch.manual_seed(settings.seed)
         net = Net(len(vocabulary), settings)
-        _descend(net, examples, _forms(table), settings, rng, generator, log)
+        _descend(net, examples, forms_of(table), settings, rng, generator, log)
     return export(net, vocabulary)
 
 
@@ -82,42 +65,10 @@ def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
     return frequent
 
 
-def _forms(table: pa.Table) -> dict[str, list[list[int]]]:
-    """Return by corpus the documents, each as the rows of its forms."""
-    forms: dict[str, dict[str, list[int]]] = {}
-    for row, (corpus, document) in enumerate(
-        zip(table["corpus"].to_pylist(), table["document_id"].to_pylist(), strict=True)
-    ):
-        base = next((corpus.removesuffix(end) for end in VARIANTS if corpus.endswith(end)), corpus)
-        forms.setdefault(base, {}).setdefault(document, []).append(row)
-    return {corpus: list(documents.values()) for corpus, documents in forms.items()}
-
-
-def _pass(forms: Mapping[str, list[list[int]]], settings: NetSettings, rng: np.random.Generator) -> list[int]:
-    """Draw the documents of one pass, in the order in which they come."""
-    chosen: list[int] = []
-    for corpus, documents in forms.items():
-        taken = rng.permutation(len(documents))[: round(settings.share.get(corpus, 1.0) * len(documents))]
-        chosen += [documents[place][rng.integers(len(documents[place]))] for place in taken]
-    return [chosen[place] for place in rng.permutation(len(chosen))]
-
-
 def _batches(rows: list[int], examples: list[Example], size: int) -> Iterator[list[Example]]:
     ends = np.cumsum([len(examples[row].label) for row in rows])
     for _, batch in groupby(zip(rows, ends // size, strict=True), key=lambda pair: pair[1]):
         yield [examples[row] for row, _ in batch]
-
-
-def _hide(inputs: NetInputs, share: float, rng: np.random.Generator) -> NetInputs:
-    """Make one kind of evidence unknown in some documents: blocks, or all that times tell."""
-    if rng.random() >= share:
-        return inputs
-    kinds = ("block",) if rng.random() < 0.5 else ("timing", "density")
-    evidence = inputs.evidence.copy()
-    for column, name in enumerate(EVIDENCE):
-        if name.split(".")[0] in kinds:
-            evidence[:, column] = PLACES[UNKNOWN] + BINS * column
-    return NetInputs(inputs.words, inputs.cases, inputs.starts, evidence)
 
 
 def _descend(
@@ -129,14 +80,18 @@ def _descend(
     generator: torch.Generator,
     log: bool,
 ) -> None:
-    passes = [list(_batches(_pass(forms, settings, rng), examples, settings.sentences)) for _ in range(settings.epochs)]
+    passes = [
+        list(_batches(draw_pass(forms, settings.share, rng), examples, settings.sentences))
+        for _ in range(settings.epochs)
+    ]
     steps = sum(map(len, passes))
     optimizer = torch.optim.AdamW(net.parameters(), lr=settings.rate, weight_decay=settings.decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 60) * (1 - step / steps))
     for number, batches in enumerate(passes):
         total = 0.0
         for batch in batches:
-            inputs = [_hide(example.inputs, settings.unknown_evidence, rng) for example in batch]
+            seen = [hide(example.inputs.evidence, settings.unknown_evidence, rng) for example in batch]
+            inputs = [replace(each.inputs, evidence=rows) for each, rows in zip(batch, seen, strict=True)]
             label = torch.from_numpy(np.concatenate([example.label for example in batch]))
             weight = torch.from_numpy(np.concatenate([example.weight for example in batch]))
             logits = net(inputs, settings.unknown_words, generator)

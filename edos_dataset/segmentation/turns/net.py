@@ -68,6 +68,12 @@ class NetInputs:
     evidence: Ints
 
 
+def evidence_rows(reading: Reading) -> Ints:
+    """Return the rows of the embedding of evidence that sentences have: int64 [sentences, len(EVIDENCE)]."""
+    columns = [PLACES[reading.evidence[name].astype(np.int64)] + BINS * at for at, name in enumerate(EVIDENCE)]
+    return np.stack(columns, axis=1)
+
+
 def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
     """Yield what the network sees of each document.
 
@@ -75,11 +81,7 @@ def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
         reading: the documents.
         vocabulary: rising hashes of small-lettered words (`turn_tokens.Tokens.surface`).
     """
-    tokens, offsets = reading.tokens, reading.offsets
-    seen = np.stack(
-        [PLACES[reading.evidence[name].astype(np.int64)] + BINS * column for column, name in enumerate(EVIDENCE)],
-        axis=1,
-    )
+    tokens, offsets, seen = reading.tokens, reading.offsets, evidence_rows(reading)
     place = np.searchsorted(vocabulary, tokens.surface)
     known = np.r_[vocabulary, np.uint64(0)][place] == tokens.surface
     opens = np.zeros(len(place) + 1, np.int64)

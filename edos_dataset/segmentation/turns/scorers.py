@@ -67,7 +67,22 @@ def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
     return BlendScorer.load(folder)
 
 
-SCORERS: dict[str, Callable[[], TurnScorer]] = {"rules": _rules, "svm": _svm, "net": _net, "blend": _blend}
+def _context(folder: Path = _WEIGHTS / "context") -> TurnScorer:
+    """Read the encoder in a folder; the shipped blend has a voice beside it."""
+    from edos_dataset.segmentation.turns.blend import BlendScorer
+    from edos_dataset.segmentation.turns.context import ContextScorer
+
+    encoder = ContextScorer.load(folder)
+    return BlendScorer((encoder, BlendScorer.load(_WEIGHTS)), encoder.record)
+
+
+SCORERS: dict[str, Callable[[], TurnScorer]] = {
+    "rules": _rules,
+    "svm": _svm,
+    "net": _net,
+    "blend": _blend,
+    "context": _context,
+}
 """What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and
 import what they need only then.
 """
@@ -76,6 +91,7 @@ _FILES: dict[str, Callable[[Path], TurnScorer]] = {
     "svm.safetensors": _svm,
     "net.safetensors": _net,
     "svm/svm.safetensors": _blend,
+    "context.safetensors": _context,
 }
 
 
@@ -83,7 +99,8 @@ def load_scorer(name: str) -> TurnScorer:
     """Return a scorer; it is made at its first use in a process.
 
     Args:
-        name: in SCORERS, or a folder of weights that `training/train_turn_segmenter.py` wrote.
+        name: in SCORERS, or a folder of weights that `training/train_turn_segmenter.py` or
+            `training/train_context_scorer.py` wrote.
 
     Raises:
         ValueError: it is neither.
@@ -100,7 +117,7 @@ def maker(folder: str) -> Callable[[Path], TurnScorer]:
             return make
     raise ValueError(
         f"no turn scorer is named {folder!r}; there is {', '.join(SCORERS)}, or give a folder that "
-        "training/train_turn_segmenter.py wrote"
+        "training/train_turn_segmenter.py or training/train_context_scorer.py wrote"
     )
 
 

@@ -17,14 +17,17 @@ from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns
 from edos_dataset.segmentation.turns import scorers
 from edos_dataset.segmentation.turns.stage import SegmentTurns
+from small_context import random_scorer
 from small_models import (
     VOCABULARY,
+    save_backbone,
     save_context_classifier,
     save_dialogue_classifier,
     save_plain_classifier,
     small_tokenizer,
 )
 
+OF_TURNS = ("svm", "net", "blend", "around")
 SCORERS = Path(scorers.__file__).with_name("weights")
 
 
@@ -43,6 +46,7 @@ def sound(tmp_path_factory):
     for name in ("svm", "net"):
         shutil.copytree(SCORERS / name, folder / "blend" / name)
     shutil.copy(SCORERS / "record.json", folder / "blend" / "record.json")
+    random_scorer(save_backbone(folder / "backbone")).save(folder / "around")
     return folder
 
 
@@ -56,7 +60,7 @@ def folder_of(sound, tmp_path):
 
 
 def check(folder):
-    (SegmentTurns(str(folder)) if folder.name in ("svm", "net", "blend") else AnnotateDialogues(str(folder))).check()
+    (SegmentTurns(str(folder)) if folder.name in OF_TURNS else AnnotateDialogues(str(folder))).check()
 
 
 def cut(path):
@@ -113,6 +117,7 @@ WEIGHTS = {
     "svm": "svm.safetensors",
     "net": "net.safetensors",
     "blend": "net/net.safetensors",
+    "around": "context.safetensors",
 }
 
 

@@ -12,6 +12,7 @@ from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScore
 from edos_dataset.text import hash64
 from labelled_films import flat, labelled
 from training.turns import net_fit as training
+from training.turns import passes
 
 SMALL = training.NetSettings(
     embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2
@@ -172,16 +173,17 @@ def test_hidden_evidence_is_unknown():
     unknown = PLACES[UNKNOWN] + BINS * np.arange(len(EVIDENCE))
     rng, kinds = np.random.default_rng(0), set()
     for _ in range(30):
-        found = training._hide(inputs, 1.0, rng)
-        hidden = (found.evidence == unknown).all(axis=0)
-        assert (found.evidence[:, ~hidden] == inputs.evidence[:, ~hidden]).all()
-        assert found.words is inputs.words
+        found = passes.hide(inputs.evidence, 1.0, rng)
+        hidden = (found == unknown).all(axis=0)
+        assert (found[:, ~hidden] == inputs.evidence[:, ~hidden]).all()
         kinds.add(frozenset(groups[hidden]))
     assert kinds == {frozenset({"block"}), frozenset({"timing", "density"})}
     assert not (inputs.evidence[:, groups != "dash"] == unknown[groups != "dash"]).all(axis=0).any(), (
         "what was given is as it was"
     )
-    assert sum(training._hide(inputs, 0.1, rng) is not inputs for _ in range(1000)) == pytest.approx(100, abs=40)
+    assert sum(passes.hide(inputs.evidence, 0.1, rng) is not inputs.evidence for _ in range(1000)) == pytest.approx(
+        100, abs=40
+    )
 
 
 FORMS = [
@@ -193,15 +195,15 @@ FORMS = [
 
 
 def test_a_document_in_several_forms_is_one():
-    forms = training._forms(labelled(FORMS, sentences=2))
+    forms = passes.forms_of(labelled(FORMS, sentences=2))
     assert forms == {"mill": [[0, 4, 7], [1, 5], [2, 6], [3]], "harbour": [[row] for row in range(8, 28)]}
 
 
 def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
-    forms = training._forms(labelled(FORMS, sentences=2))
+    forms = passes.forms_of(labelled(FORMS, sentences=2))
     rng = np.random.default_rng(0)
-    passes = [training._pass(forms, replace(SMALL, share={"harbour": 0.25}), rng) for _ in range(60)]
-    for rows in passes:
+    drawn = [passes.draw_pass(forms, {"harbour": 0.25}, rng) for _ in range(60)]
+    for rows in drawn:
         mill = [row for row in rows if row < 8]
         assert sorted(number for row in mill for number, same in enumerate(forms["mill"]) if row in same) == [
             0,
@@ -210,8 +212,8 @@ def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
             3,
         ]
         assert len(rows) == len(set(rows)) == 4 + 5
-    assert {row for rows in passes for row in rows} == set(range(28)), "in time every form has its turn"
-    assert passes[0] != sorted(passes[0])
+    assert {row for rows in drawn for row in rows} == set(range(28)), "in time every form has its turn"
+    assert drawn[0] != sorted(drawn[0])
 
 
 def test_batches_hold_whole_documents_and_all_of_them():

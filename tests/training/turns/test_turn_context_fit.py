@@ -1,0 +1,176 @@
+"""Learning the encoder that reads around: from windows of all documents, a rule, and the same after a kill."""
+
+import json
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from accelerate import Accelerator
+
+from edos_dataset.segmentation.turns.context import ContextScorer
+from edos_dataset.segmentation.turns.windows import MARGIN, TOKENS, Marks
+from labelled_films import flat, labelled
+from small_models import save_backbone
+from training.turns import context_fit as training
+from training.turns.context_lessons import ContextSettings, draw_batches, read_lessons
+from training.turns.passes import forms_of
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+WORDS = ["and", "but", "the", "boats", "rivers", "stones", ".", "?"]
+MARKS = Marks(2, 3, 0)
+
+
+def by_opening(table):
+    """Return documents in which a turn goes on with every "And", which is seen at once."""
+    lists, texts = table["same_turn"].combine_chunks(), table["sentences"].combine_chunks().flatten().field("text")
+    goes_on = np.array([text.startswith("And") for text in texts.to_pylist()])
+    same = pa.array(np.where(flat(table, "same_turn") < 0, -1, goes_on), pa.int8())
+    place = table.schema.get_field_index("same_turn")
+    return table.set_column(place, "same_turn", pa.ListArray.from_arrays(lists.offsets, same))
+
+
+def films(count, corpus="mill"):
+    return [(corpus, f"d{number}", f"f{number}") for number in range(count)]
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    backbone = save_backbone(tmp_path_factory.mktemp("backbone"), WORDS)
+    return ContextSettings(backbone, updates=60, rate=3e-3, head_rate=3e-3, warmup=5, tokens=1024)
+
+
+@pytest.fixture(autouse=True)
+def nobody_elses_dice():
+    """Accelerate seeds the global generators."""
+    with torch.random.fork_rng():
+        yield
+
+
+def fit(table, settings, folder, **more):
+    return training.fit_context(table, settings, Accelerator(cpu=True), folder, **more)
+
+
+def weights(net):
+    return {name: value.clone() for name, value in net.state_dict().items()}
+
+
+def same(one, other):
+    return all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def test_learns_a_rule_from_few_documents(settings, tmp_path):
+    net = fit(by_opening(labelled(films(16))), settings, tmp_path)
+    unseen = by_opening(labelled(films(8), seed=1))
+    labels, scores = flat(unseen, "same_turn"), ContextScorer.of(net, settings.backbone).same_turn(unseen)
+    known = labels >= 0
+    assert ((scores >= 0.5) == (labels == 1))[known].mean() > 0.98
+    assert scores[labels == 1].mean() > 0.8 > 0.2 > scores[labels == 0].mean()
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert len(losses) == 60 and np.mean(losses[-5:]) < 0.3 < losses[0]
+
+
+def test_a_killed_training_goes_on_to_the_same_weights(settings, tmp_path, monkeypatch):
+    table, few = labelled(films(6)), replace(settings, updates=9)
+    whole = weights(fit(table, few, tmp_path / "whole"))
+    count, usual = [], training._loss
+
+    def until_killed(*arguments):
+        count.append(1)
+        if len(count) == 8:
+            raise KeyboardInterrupt
+        return usual(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "_loss", until_killed)
+        with pytest.raises(KeyboardInterrupt):
+            fit(table, few, tmp_path / "killed", every=3)
+        assert [path.name for path in (tmp_path / "killed").glob("checkpoint-*")] == ["checkpoint-6"]
+        again = weights(fit(table, few, tmp_path / "killed", every=3))
+    assert len(count) == 8 + 3, "it began behind the last checkpoint"
+    assert same(again, whole)
+    logs = [(tmp_path / name / "log.jsonl").read_text().splitlines() for name in ("whole", "killed")]
+    losses = [[json.loads(line)["loss"] for line in log] for log in logs]
+    assert losses[0] == losses[1] and len(losses[0]) == 9
+    assert not same(weights(fit(table, replace(few, seed=1), tmp_path / "other")), whole)
+
+
+@pytest.mark.parametrize("change", ["settings", "documents", "start"])
+def test_the_checkpoint_of_another_training_is_refused(change, settings, tmp_path):
+    table, few = labelled(films(3)), replace(settings, updates=2)
+    net, start = fit(table, few, tmp_path / "first"), None
+    if change == "settings":
+        few = replace(few, rate=1e-3)
+    elif change == "documents":
+        table = labelled(films(3), seed=1)
+    else:
+        training.keep_state(net, tmp_path)
+        start = tmp_path
+    with pytest.raises(ValueError, match="belongs to another training"):
+        fit(table, few, tmp_path / "first", start=start)
+
+
+def test_word_embeddings_stay_and_all_else_is_learned(settings, tmp_path):
+    before = weights(training.begin(settings, None))
+    after = weights(fit(labelled(films(3)), replace(settings, updates=2), tmp_path))
+    still = {name for name, value in before.items() if torch.equal(value, after[name])}
+    assert {name for name in still if "word_embeddings" in name} == still != set()
+
+
+def test_a_training_begins_where_another_ended(settings, tmp_path):
+    net = fit(labelled(films(3)), replace(settings, updates=2), tmp_path)
+    training.keep_state(net, tmp_path)
+    assert same(weights(training.begin(settings, tmp_path)), weights(net))
+    still = fit(labelled(films(3)), replace(settings, updates=0), tmp_path / "still", start=tmp_path)
+    assert same(weights(still), weights(net)), "without updates it is only there to be measured"
+    with pytest.raises(ValueError, match="elsewhere/model.pt is no state to begin with"):
+        training.begin(settings, tmp_path / "elsewhere")
+    torch.save({"head.0.bias": torch.zeros(32)}, tmp_path / "model.pt")
+    with pytest.raises(ValueError, match="is no state to begin with: .* Missing key"):
+        training.begin(settings, tmp_path)
+
+
+def test_updates_are_of_windows_that_are_labelled_and_fit(settings):
+    table = labelled([*films(5), *films(5, "mill_dashes"), *films(10, "harbour")], sentences=90)
+    lessons = read_lessons(table, settings.backbone)
+    lessons[3].weight[:] = 0
+    chosen = replace(settings, share={"harbour": 0.5})
+    found = list(islice(draw_batches(lessons, forms_of(table), chosen), 60))
+    again = list(islice(draw_batches(lessons, forms_of(table), chosen), 60))
+    for batch, other in zip(found, again, strict=True):
+        assert [window for _, window in batch] == [window for _, window in other]
+        sizes = [lesson.sentences.size(window) for lesson, window in batch]
+        assert len(sizes) * max(sizes) <= settings.tokens
+        assert all(lesson.weight[window.first : window.stop].any() for lesson, window in batch)
+    firsts = {window.first for batch in found for _, window in batch if window.begin}
+    assert len(firsts) > 20, "borders move"
+
+
+def test_the_loss_is_of_the_seams_that_a_window_decides(settings):
+    """What is read at the ends of a window, has no label or is less sure counts nothing, or less."""
+    lessons = read_lessons(labelled(films(1), sentences=90), settings.backbone)
+    net = training.begin(settings, None).eval()
+    net.train = lambda *_: net  # no dropout
+    (lesson,) = lessons
+    window = list(lesson.sentences.windows())[1]
+    assert window.first - window.begin == MARGIN
+    mean = training._loss(net, [(lesson, window)], MARKS, torch.device("cpu"))
+    log_odds = ContextScorer.of(net, settings.backbone)._log_odds([lesson.sentences])[window.first : window.stop]
+    label, weight = (each[window.first : window.stop] for each in (lesson.label, lesson.weight))
+    expected = np.logaddexp(0, np.where(label == 1, -log_odds, log_odds))
+    np.testing.assert_allclose(float(mean.detach()), (expected * weight).sum() / weight.sum(), rtol=1e-3)
+    weight[: len(weight) // 2] = 0
+    half = training._loss(net, [(lesson, window)], MARKS, torch.device("cpu"))
+    kept = expected[len(weight) // 2 :]
+    np.testing.assert_allclose(float(half.detach()), kept.mean(), rtol=1e-3)
+
+
+def test_impossible_settings_and_losses_are_refused(settings, tmp_path):
+    for change, message in (({"updates": -1}, "updates must be at least 0"), ({"tokens": 100}, f"at least {TOKENS}")):
+        with pytest.raises(ValueError, match=message):
+            replace(settings, **change)
+    with pytest.raises(ValueError, match="the loss of update .* is nan: lower the rates"):
+        fit(labelled(films(3)), replace(settings, rate=1e30, warmup=1), tmp_path)
