@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import Bools, Doubles, Floats, Hashes, Ints, flags, unnest
+from edos_dataset.segmentation.turns.talk import talk
 from edos_dataset.segmentation.turns.tokens import MARK, WORD, Tokens, hash_tokens, mask_names
 
 Bins = Ints
@@ -52,7 +53,10 @@ def read(table: pa.Table, language: str) -> Reading:
     sentences, offsets = unnest(table, "sentences")
     tokens = hash_tokens(sentences.field("text"), language)
     masked = mask_names(tokens, tokens.offsets[offsets])
-    return Reading(table, offsets, masked, evidence(sentences, tokens, offsets))
+    document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return Reading(
+        table, offsets, masked, evidence(sentences, tokens, offsets) | talk(tokens, masked, offsets, document)
+    )
 
 
 def probabilities(log_odds: Doubles) -> Floats:

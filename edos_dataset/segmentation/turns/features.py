@@ -32,6 +32,7 @@ GROUPS = (
     "punctuation",
     "lengths",
     "neighbours",
+    "talk",
 )
 """The groups of features; the first seven are the paper's."""
 

@@ -33,6 +33,10 @@ EVIDENCE = (
     "dash.share",
     "density.sentences",
     "lengths.here",
+    "talk.called",
+    "talk.same_name",
+    "talk.echo",
+    "talk.person",
 )
 """The evidence of a sentence that the network sees; what `turn_evidence` says of its neighbours it sees there."""
 

@@ -21,7 +21,9 @@ _TOKEN = re.compile(
     r"(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<trail>\.\.+|…|--+|[—–])|(?P<mark>[.!?,;:])|\S"
 )
 _CURLY = str.maketrans("’", "'")
-_NAME = np.uint64(hash64("<name>"))
+NAME = np.uint64(hash64("<name>"))
+"""Hash that stands for a name where these are masked."""
+
 _LONGEST_WORD = 40  # characters that are looked up
 WORD, MARK = 0, 1
 LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
@@ -89,7 +91,7 @@ def mask_names(tokens: Tokens, documents: Ints) -> Tokens:
         named[word[(case == CAPITALISED) & inner[begin:end]]] = True
         named[word[case == LOWER]] = False
         is_name[begin:end] = named[word]
-    surface, lemma = np.where(is_name, _NAME, tokens.surface), np.where(is_name, _NAME, tokens.lemma)
+    surface, lemma = np.where(is_name, NAME, tokens.surface), np.where(is_name, NAME, tokens.lemma)
     return Tokens(surface, lemma, tokens.kind, tokens.case, tokens.word, tokens.words, tokens.offsets)
 
 
