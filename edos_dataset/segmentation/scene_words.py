@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import Bools, Hashes, Ints
 from edos_dataset.text import hash64
 
-_EDGES = re.compile(r"^[\W_]+|(?:['’][sS])?[\W_]*$")
+_EDGES = re.compile(r"^[\W_]+|(?<=[^\W_])(?:['’][sS])?[\W_]*$")
 _LOWER, _CAPITAL, _ENDS = 1, 2, 4
 _NAME = np.uint64(hash64("<name>"))
 

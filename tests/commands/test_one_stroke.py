@@ -43,7 +43,7 @@ class Letters:
         return np.array([[text.count(letter) + 0.1 for letter in "eotvn"] for text in texts], np.float32).reshape(-1, 5)
 
 
-EDOS, OTHERS = ("ferry", "train", "wagon"), ("ferry", "train", "boat")
+EDOS, OTHERS = ("ferry", "train", "wagon"), ("boat", "train", "wagon")
 
 
 @pytest.fixture(scope="module", autouse=True)
