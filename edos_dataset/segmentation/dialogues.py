@@ -105,6 +105,7 @@ class SegmentDialogues(Stage):
             if field.name in table.column_names
             else pa.nulls(len(rows), field.type)
             for field in DIALOGUES
+            if field.name != "turns"  # of the whole document; a dialogue gets its own below
         }
         columns["dialogue_id"] = pc.binary_join_element_wise(documents, first_ids.cast(pa.string()), "#")
         columns["turns"] = pa.ListArray.from_arrays(pa.array(np.r_[starts, len(turns)], pa.int32()), turns)

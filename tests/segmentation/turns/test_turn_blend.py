@@ -9,7 +9,7 @@ from test_turn_net import scorer as net
 from test_turn_svm import scorer as svm
 
 from edos_dataset.segmentation.turns.blend import BlendScorer, blend
-from edos_dataset.segmentation.turns.scorers import _WEIGHTS, SCORERS, load_scorer
+from edos_dataset.segmentation.turns.scorers import SCORERS, load_scorer
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from turn_documents import documents, sentence
 
@@ -60,8 +60,6 @@ def test_a_folder_of_weights_is_loaded_as_what_it_holds(tmp_path):
 @pytest.mark.parametrize("name", SCORERS)
 def test_shipped_scorers_tell_an_answer_from_a_sentence_that_goes_on(name):
     """Any scorer that is worth its name does; the record of a learned one says on what it was measured."""
-    if name == "context" and not (_WEIGHTS / name).is_dir():
-        pytest.skip("its weights are being trained")
     scorer = load_scorer(name)
     words = (
         "I looked everywhere.",
