@@ -7,6 +7,7 @@ The files are copied as films of their own, each copy with its own words in plac
 duplicate removal nor the cap of 100 empties the corpus. Each repeat times the walk, the walk in two processes, one
 worker and two workers, in turn; the ratios are those of the least times, which other work on the machine disturbed
 least, and the JSON holds all. Writes benchmarks/curate.json.
+`--scorer` times another scorer of turns than the recipe's.
 """
 
 import argparse
@@ -24,9 +25,10 @@ from typing import Any
 from lxml import etree
 
 from benchmarks.machine import command_line, describe_machine
-from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate
 from edos_dataset.runs.shards import write_text
+from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films
 
 
@@ -72,11 +74,12 @@ def shared_walk(files: list[Path]) -> float:
         return time.perf_counter() - began
 
 
-def run(folder: Path, workers: int) -> tuple[float, dict[str, Any]]:
+def run(folder: Path, workers: int, scorer: str) -> tuple[float, dict[str, Any]]:
     """Curate in a fresh folder; return seconds, the search for files included, and the manifest."""
+    pipeline = pipeline_of(labels=False, settings=[f"turns.scorer={scorer}"])
     with tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
-        manifest = curate(find_films([folder], "en"), Path(out) / "edos", subtitles_to_dialogues(), workers=workers)
+        manifest = curate(find_films([folder], "en"), Path(out) / "edos", pipeline, workers=workers)
         assert manifest is not None, "a run without a launcher has one process, which leads"
         return time.perf_counter() - began, manifest
 
@@ -87,6 +90,7 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--copies", type=int, default=120)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--scorer", default=SegmentTurns.scorer, help="of turns")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -97,9 +101,9 @@ def main() -> None:
         for _ in range(arguments.repeats):
             walks.append(bare_walk(files))
             walks_of_two.append(shared_walk(files))
-            seconds, manifest = run(Path(folder) / "opus", 1)
+            seconds, manifest = run(Path(folder) / "opus", 1, arguments.scorer)
             ones.append(seconds)
-            twos.append(run(Path(folder) / "opus", 2)[0])
+            twos.append(run(Path(folder) / "opus", 2, arguments.scorer)[0])
     sentences = next(stage["read"] for stage in manifest["stages"] if stage["unit"] == "sentences")
     walk, one, two = map(min, (walks, ones, twos))
     result = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import edos_dataset
-from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate
 from edos_dataset.encoders import changes
 from edos_dataset.encoders.encoder import model_folder
@@ -19,7 +19,6 @@ from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.releases.load import builder
-from edos_dataset.runs.settings import override
 from edos_dataset.schema import features
 from edos_dataset.sources.inventory import find_films
 from published_folder import films_of, publish
@@ -293,12 +292,12 @@ def test_subtitles_are_curated_once(subtitles, tmp_path, monkeypatch):
     assert ids(load(tmp_path, "opensubtitles", "os", source=subtitles)) == ids(loaded)
     monkeypatch.undo()
     inventory = find_films([subtitles], "en")
-    curate(inventory, tmp_path / "run", override(subtitles_to_dialogues(), []))
+    curate(inventory, tmp_path / "run", pipeline_of(labels=False))
     assert ids(load(tmp_path, str(tmp_path / "run"))) == ids(loaded) and len(ids(loaded)) >= 2
-    assert [
+    assert {
         row["document_id"]
         for row in load(tmp_path, "opensubtitles", "os", source=subtitles, limit=1, split="train", streaming=True)
-    ] == ["1999/1/7"]
+    } == {"1999/1/7"}
     german = load(tmp_path, "opensubtitles", "os", source=subtitles.parent, language="de")
     assert ids(german) == ["1999/9/7#1"] and {row["language"] for part in german.values() for row in part} == {"de"}
 

@@ -43,7 +43,7 @@ def test_every_seam_has_a_score_but_a_documents_first(scorer):
     assert scores.dtype == np.float32 and len(scores) == 101
     assert np.flatnonzero(np.isnan(scores)).tolist() == [0, 90, 97, 98]
     known = scores[~np.isnan(scores)]
-    assert (known > 0).all() and (known < 1).all() and np.ptp(known) > 0.3
+    assert (known > 0).all() and (known < 1).all() and np.ptp(known) > 0.1
     assert not len(scorer.same_turn(documents()))
 
 
