@@ -78,7 +78,7 @@ class _Document:
     def __init__(self, texts: Sequence[str], doubtful: Sequence[tuple[int, int]]) -> None:
         self._pieces = {line: texts[line].split(" ") for line, _ in doubtful}
         self._doubtful = doubtful
-        self._counts = Counter(word for text in texts for word in _WORD.findall(text))
+        self._counts = Counter(_WORD.findall("\n".join(texts)))
 
     def mends(self) -> list[Mend]:
         """Return the repairs in order, which don't overlap."""
