@@ -105,7 +105,8 @@ def _tables(result: Mapping[str, Any], only: Path) -> "Iterator[RenderableType]"
     from rich.table import Table
 
     columns = result.get("files", {str(only): result}) | result.get("reference_rows", {})
-    table = Table("metric", *(escape(Path(name).name) for name in columns))
+    names = [Path(name).name for name in columns]
+    table = Table("metric", *map(escape, names if len(set(names)) == len(names) else columns))
     for column in table.columns[1:]:
         column.justify = "right"
     for metric in next(iter(columns.values()))["metrics"]:

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +38,10 @@ def sacrebleu(responses: Sequence[str], references: Sequence[str]) -> Measured:
 
     Raises:
         ModuleNotFoundError: sacrebleu is not installed.
+        ValueError: there are no responses.
     """
-    metric = _library("sacrebleu").BLEU(force=True)  # without advice about texts that are cut into words
-    return Measured(_corpus(metric, responses, references), str(metric.get_signature()))
+    # without its advice about texts that are cut into words already
+    return _corpus(_library("sacrebleu").BLEU(force=True), responses, references)
 
 
 def chrf(responses: Sequence[str], references: Sequence[str]) -> Measured:
@@ -47,16 +49,16 @@ def chrf(responses: Sequence[str], references: Sequence[str]) -> Measured:
 
     Raises:
         ModuleNotFoundError: sacrebleu is not installed.
+        ValueError: there are no responses.
     """
-    metric = _library("sacrebleu").CHRF()
-    return Measured(_corpus(metric, responses, references), str(metric.get_signature()))
+    return _corpus(_library("sacrebleu").CHRF(), responses, references)
 
 
-def _corpus(metric: object, responses: Sequence[str], references: Sequence[str]) -> Doubles:
+def _corpus(metric: Any, responses: Sequence[str], references: Sequence[str]) -> Measured:  # noqa: ANN401 - theirs
     if not responses:
-        return np.array([np.nan])
-    score = metric.corpus_score(list(responses), [list(references)])  # type: ignore[attr-defined]
-    return np.array([float(score.score)])
+        raise ValueError("no responses: give one or more")
+    score = metric.corpus_score(list(responses), [list(references)])
+    return Measured(np.array([float(score.score)]), str(metric.get_signature()))
 
 
 def bertscore(
