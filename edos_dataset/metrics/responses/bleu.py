@@ -65,6 +65,8 @@ def _matches(responses: Texts, references: Texts) -> Ints:
         row = np.zeros(number, dtype=np.int64)
         row[gram] = rows[place]
         found[:, order] = np.bincount(row, weights=shared, minlength=len(responses))
+        longer_too = shared[gram] > 0  # an n-gram that isn't on both sides begins no longer one that is
+        place, gram = place[longer_too], gram[longer_too]
     return found
 
 

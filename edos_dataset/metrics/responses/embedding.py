@@ -63,7 +63,7 @@ def extrema_and_greedy(responses: Texts, references: Texts, vectors: Doubles) ->
     for first, end in chunks(len(order), _ROWS):
         rows = order[first:end]
         given, true = responses.padded(rows, fill), references.padded(rows, fill)
-        here, there = vectors[given], vectors[true]
+        here, there = vectors.take(given, axis=0), vectors.take(true, axis=0)
         extrema[rows] = cosines(_farthest(here), _farthest(there))
         near = np.matmul(here, there.transpose(0, 2, 1))
         near *= inverse[given][:, :, None] * inverse[true][:, None, :]

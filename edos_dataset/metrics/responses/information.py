@@ -46,11 +46,12 @@ def divergence(
         [references]; NaN where none of the n-grams counts or is answered.
     """
     both, here, there = np.intersect1d(responses.codes, references.codes, assume_unique=True, return_indices=True)
-    q = Frequencies(both, responses.counts[here]).probabilities(codes)
-    p = Frequencies(both, references.counts[there]).probabilities(codes)
-    used = countable & (q > 0)
+    answered, asked = responses.counts[here], references.counts[there]
+    ratios = np.log2(asked / max(1, int(asked.sum()))) - np.log2(answered / max(1, int(answered.sum())))
+    places, shared = Frequencies(both, asked).places(codes)
+    used = countable & shared
     found = np.bincount(rows[used], minlength=number)
-    bits = np.bincount(rows[used], weights=np.log2(p[used] / q[used]), minlength=number)
+    bits = np.bincount(rows[used], weights=ratios[places[used]], minlength=number)
     return np.where(found > 0, bits / np.maximum(found, 1), np.nan)
 
 

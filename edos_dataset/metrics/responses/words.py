@@ -34,12 +34,18 @@ class Frequencies:
         found, counts = np.unique(codes, return_counts=True)
         return cls(found, counts.astype(np.int64))
 
+    def places(self, codes: Ints) -> tuple[Ints, Bools]:
+        """Return where each n-gram of `codes` stands in these, and whether it does."""
+        if not len(self.codes):
+            return np.zeros(len(codes), dtype=np.int64), np.zeros(len(codes), dtype=np.bool_)
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return places, self.codes[places] == codes
+
     def probabilities(self, codes: Ints) -> Doubles:
         """Return the probability of each n-gram of `codes`, 0 of those that were never seen."""
-        if not len(self.codes):
-            return np.zeros(len(codes))
-        place = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where(self.codes[place] == codes, self.counts[place] / self.counts.sum(), 0.0)
+        places, there = self.places(codes)
+        shares = np.append(self.counts / max(1, int(self.counts.sum())), 0.0)
+        return shares[np.where(there, places, len(self.counts))]
 
 
 @dataclass(frozen=True)
