@@ -27,9 +27,7 @@ def evaluate(
     ] = None,
     references: Annotated[
         Path | None,
-        typer.Option(
-            help=f"The true responses, {_LIKE}: divergence, embeddings, BLEU, sacreBLEU, chrF.", show_default=False
-        ),
+        typer.Option(help=f"The true responses, {_LIKE}: divergence, embeddings, BLEU.", show_default=False),
     ] = None,
     train: Annotated[
         Path | None,
@@ -54,6 +52,7 @@ def evaluate(
         typer.Option("--reference-rows", help="Measure the truth (GT) and random --train-targets (RT), too."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of RT.")] = 0,
+    sacrebleu: Annotated[bool, typer.Option("--sacrebleu", help="Measure sacreBLEU and chrF.")] = False,
     ses: Annotated[
         bool, typer.Option("--ses", help="Measure the similarity of the sentence embeddings of response and truth.")
     ] = False,
@@ -79,13 +78,14 @@ def evaluate(
     """Judge the responses of a model: the 17 metrics of dialog-eval with 95 % intervals, and what stands beside them
     today.
 
-    Words are what white space parts. What cannot be measured, since a file is not given, is left out and said so.
+    Words are what white space parts. sacreBLEU, chrF and BERTScore need `pip install "edos-dataset[evaluation]"`. What
+    cannot be measured, since a file is not given, is left out and said so.
     """
     from edos_dataset.commands.evaluate import Files, evaluate_responses
     from edos_dataset.commands.judges import Judges
 
     files = Files(contexts, references, labels, train, train_targets, vectors, vocabulary)
-    judges = Judges(ses, encoder, bertscore, bertscore_model, model)
+    judges = Judges(sacrebleu, ses, encoder, bertscore, bertscore_model, model)
     with status(lines=False) as say:
         result = evaluate_responses(responses, files, judges, reference_rows, seed, say)
     for why, names in _by_reason(result["left_out"]).items():

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Doubles
-from edos_dataset.commands.judges import Judges, Metric
+from edos_dataset.commands.judges import Judges
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.responses import libraries
 from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, measure
 from edos_dataset.metrics.responses.files import read_lines, read_vectors
 from edos_dataset.metrics.responses.generic import frequent, generic
@@ -21,8 +20,6 @@ from edos_dataset.text import shown
 
 TRUTH, RANDOM = "GT", "RT"
 """Reference rows: the true responses, and random ones of the training set."""
-
-_COUNTED = ("sacreBLEU", "chrF")  # measured wherever they can be
 
 Say = Callable[[str], object]
 
@@ -91,6 +88,7 @@ def evaluate_responses(
 
     Raises:
         ValueError: a file cannot be read or doesn't fit the others.
+        ModuleNotFoundError: a judge needs a library that is not installed.
     """
     say("reading")
     texts = {str(path): read_lines(path) for path in responses}
@@ -161,23 +159,12 @@ def _judged(responses: list[str], given: _Read) -> dict[str, Doubles]:
     """Return what libraries and models say."""
     values: dict[str, Doubles] = {}
     judges, references = given.judges, given.references
-    metrics: dict[str, Metric] = {"sacreBLEU": libraries.sacrebleu, "chrF": libraries.chrf}
-    if judges.bertscore:
-        metrics["BERTScore"] = judges.bertscores
-    if judges.ses:
-        metrics["SES"] = judges.similarities
-    for name, metric in metrics.items():
+    for name, metric in judges.metrics.items():
         if references is None:
             given.left_out[name] = "not given: --references"
             continue
-        try:
-            measured = metric(responses, references)
-        except ModuleNotFoundError as error:
-            if name not in _COUNTED:  # what was asked for by an option
-                raise
-            given.left_out[name] = str(error)
-        else:
-            values[name], given.made_by[name] = measured.values, measured.made_by
+        measured = metric(responses, references)
+        values[name], given.made_by[name] = measured.values, measured.made_by
     if given.labels is not None:
         labels, given.made_by["label-accuracy"] = judges.labels(responses, given.contexts)
         values["label-accuracy"] = label_accuracy(labels, given.labels)

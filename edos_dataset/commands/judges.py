@@ -1,11 +1,11 @@
-"""Models that judge responses, for `edos evaluate`; each is loaded when it is asked."""
+"""What judges responses beside what is counted, for `edos evaluate`; each is loaded when it is asked."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from edos_dataset.arrays import Ints
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, quiet
-from edos_dataset.metrics.responses.libraries import Measured, bertscore
+from edos_dataset.metrics.responses.libraries import Measured, bertscore, chrf, sacrebleu
 from edos_dataset.metrics.responses.semantic import ses
 
 Metric = Callable[[Sequence[str], Sequence[str]], Measured]
@@ -14,9 +14,10 @@ Metric = Callable[[Sequence[str], Sequence[str]], Measured]
 
 @dataclass(frozen=True)
 class Judges:
-    """Models that judge, beside what is counted; all take time.
+    """Libraries and models that judge; all take longer than what is counted.
 
     Attributes:
+        sacrebleu: measure sacreBLEU and chrF.
         ses: measure the similarity of sentence embeddings,
         encoder: by this encoder.
         bertscore: measure BERTScore,
@@ -25,12 +26,24 @@ class Judges:
         device: torch device of all of them; by default a GPU, if there is one.
     """
 
+    sacrebleu: bool = False
     ses: bool = False
     encoder: str = DEFAULT_MODEL
     bertscore: bool = False
     bertscore_model: str | None = None
     labeler: str = "general"
     device: str | None = None
+
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """Name → what measures it, of all that is asked for and needs references."""
+        asked: dict[str, tuple[bool, Metric]] = {
+            "sacreBLEU": (self.sacrebleu, sacrebleu),
+            "chrF": (self.sacrebleu, chrf),
+            "BERTScore": (self.bertscore, self.bertscores),
+            "SES": (self.ses, self.similarities),
+        }
+        return {name: metric for name, (wanted, metric) in asked.items() if wanted}
 
     def similarities(self, responses: Sequence[str], references: Sequence[str]) -> Measured:
         """Measure SES, by the encoder."""

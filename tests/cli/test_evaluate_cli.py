@@ -52,7 +52,7 @@ def test_all_seventeen(files):
     expected = figures_of(CONTENT["mine"])
     assert {name: told["metrics"][name] for name in (*NEEDS, *OLD_BLEU)} == expected
     assert set(told["metrics"]["length"]) == {"mean", "std", "confidence", "n"}
-    assert told["left_out"].keys() <= {"generic-train", "sacreBLEU", "chrF"}
+    assert told["left_out"] == {"generic-train": "not given: --train-targets"} and told["made_by"] == {}
     assert told["metrics"]["generic"]["mean"] == 0
 
 
@@ -156,13 +156,19 @@ def test_judges_are_asked_by_their_options(files, monkeypatch):
     assert told["made_by"]["BERTScore"].startswith("m on ") and told["made_by"]["SES"] == "same"
 
 
-def test_a_missing_library(files, monkeypatch):
+def test_sacrebleu_and_chrf(files):
+    pytest.importorskip("sacrebleu")
+    told = json.loads(edos("evaluate", files["mine"], *options(files, "references"), "--sacrebleu", "--json").stdout)
+    figure = told["metrics"]["chrF"]
+    assert 0 < figure["mean"] < 100 and figure["n"] == 1 and figure["std"] == 0
+    assert "tok:13a" in told["made_by"]["sacreBLEU"] and "nc:6" in told["made_by"]["chrF"]
+
+
+@pytest.mark.parametrize("asked", ["--sacrebleu", "--bertscore"])
+def test_a_missing_library_names_its_extra(files, monkeypatch, asked):
     def missing(*_):
         raise ModuleNotFoundError('it is not installed: pip install "edos-dataset[evaluation]"')
 
     monkeypatch.setattr("edos_dataset.metrics.responses.libraries._library", missing)
-    done = edos("evaluate", files["mine"], *options(files, "references"), "--json")
-    assert done.exit_code == 0 and "sacreBLEU" not in json.loads(done.stdout)["metrics"]
-    assert 'left out sacreBLEU, chrF: it is not installed: pip install "edos-dataset[evaluation]"' in done.stderr
-    asked = edos("evaluate", files["mine"], *options(files, "references"), "--bertscore")
-    assert asked.exit_code == 1 and "edos-dataset[evaluation]" in asked.stderr
+    done = edos("evaluate", files["mine"], *options(files, "references"), asked)
+    assert done.exit_code == 1 and 'pip install "edos-dataset[evaluation]"' in done.stderr
