@@ -2,7 +2,6 @@
 implementation of the benchmark on anything.
 """
 
-import hashlib
 import math
 import os
 from pathlib import Path
@@ -15,55 +14,40 @@ from hypothesis import strategies as st
 from benchmarks.plain_responses import Peer
 from edos_dataset.metrics.responses import bleu
 from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, evaluate, measure
-from edos_dataset.metrics.responses.files import read_lines, read_vectors
 from edos_dataset.metrics.responses.information import perplexity
 from edos_dataset.metrics.responses.summary import summarise
 from edos_dataset.metrics.responses.texts import Texts, cut, new_lexicon
 from edos_dataset.metrics.responses.words import Words
+from evaluation.response_parity import PEER, PEER_N, our_figures, parity, peer_figures
 
-PEER = Path(os.environ.get("EDOS_DATA_DIR", "nowhere")).parent / "peers" / "dialog_eval_inputs"
-CONSTANT = "59945c1f"
-"""How the SHA-256 of the constant response begins: the text stays outside of the repository."""
-
-FIGURES = {  # measured with the peer's code; BLEU-1 to -4 by NLTK 3.10.4, then by 3.5
-    "shift1": """13.839 8.497488 13.374094 115.922729 121.820204 0 0 .781755 .432820 .731287 .718245 .086206 .520757
-        .087076 .035389 .021882 .014193 .087076 .105196 .136433 .168908""",
-    "rt": """13.350 8.528270 13.404785 112.349860 116.300183 .060299 .209782 .771401 .431891 .728158 .707590 .089513
-        .520405 .075104 .031263 .019358 .012656 .075104 .094412 .124184 .153658""",
-    "gold": """13.839 8.497488 13.374094 115.922729 121.820204 0 0 1 1 1 .743191 .086206 .520757
-        1 1 .997072 .990167 .998 .998 1.003405 1.017781""",
-    "const": """6 8.044517 13.494092 48.267103 67.470462 .836473 .027901 .716042 .444205 .755157 .607342 .001 .001
-        .061403 .027739 .019396 .014655 .061403 .102727 .145346 .193354""",
-}
-LEFT_OUT = {  # responses that have a value, where it is not 1,000
-    "shift1": {"per-bigram-entropy": 987, "bigram-kl-div": 998, "coherence": 998},
-    "rt": {"per-bigram-entropy": 993, "unigram-kl-div": 999, "bigram-kl-div": 988, "coherence": 998},
-    "gold": {"per-bigram-entropy": 987, "bigram-kl-div": 998, "coherence": 998},
-    "const": {"unigram-kl-div": 715, "bigram-kl-div": 52, "coherence": 998},
-}
+INPUTS = Path(os.environ.get("EDOS_DATA_DIR", "nowhere")).parent / "peers" / "dialog_eval_inputs"
 
 
 @pytest.fixture(scope="module")
-def peer():
-    """Contexts, references, what is known of words, and the four sets of responses."""
-    if not PEER.is_dir():
+def found():
+    """Our figures of the four sets of responses of the peer's run."""
+    if not INPUTS.is_dir():
         pytest.skip("the peer's inputs are not here")
-    train, truth = read_lines(PEER / "trainSource.txt"), read_lines(PEER / "testTarget.txt")
-    words = Words.of(read_vectors(PEER / "vectors50.txt"), read_lines(PEER / "vocab.txt"), train)
-    (constant,) = {line for line in truth if hashlib.sha256(line.encode()).hexdigest().startswith(CONSTANT)}
-    sets = {"rt": read_lines(PEER / "responses" / "rt.txt"), "gold": truth, "const": [constant] * len(truth)}
-    return read_lines(PEER / "testSource.txt"), truth, words, {**sets, "shift1": [truth[-1], *truth[:-1]]}
+    return our_figures(INPUTS)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_the_peers_figures(peer, name):
-    contexts, truth, words, sets = peer
-    found = evaluate(sets[name], truth, contexts, words)
-    expected = dict(zip([*NEEDS, *OLD_BLEU], map(float, FIGURES[name].split()), strict=True))
-    assert {metric: figure["mean"] for metric, figure in found.items()} == pytest.approx(expected, abs=6e-7, rel=0)
-    distinct = {"distinct-1": 1, "distinct-2": 1}
-    counts = {metric: figure["n"] for metric, figure in found.items() if metric != "utterance-bigram"}
-    assert counts == {metric: {**distinct, **LEFT_OUT[name]}.get(metric, 1000) for metric in counts}
+@pytest.mark.parametrize("name", PEER)
+def test_the_peers_figures(found, name):
+    means = {metric: round(figure["mean"], 6) for metric, figure in found[name].items()}
+    assert means == pytest.approx(peer_figures(name), abs=1e-9, rel=0)  # every printed digit
+    single = {"distinct-1": 1, "distinct-2": 1}
+    counts = {metric: figure["n"] for metric, figure in found[name].items() if metric != "utterance-bigram"}
+    assert counts == {metric: {**single, **PEER_N[name]}.get(metric, 1000) for metric in counts}
+    length = found["rt"]["length"]
+    assert length["confidence"] == 1.97 * length["std"] / math.sqrt(1000)
+
+
+def test_the_report_tells_of_a_difference(monkeypatch):
+    if not INPUTS.is_dir():
+        pytest.skip("the peer's inputs are not here")
+    assert parity(INPUTS)["largest_difference_as_printed"] == 0
+    monkeypatch.setitem(PEER, "rt", PEER["rt"].replace("8.528270", "8.528271"))
+    assert parity(INPUTS)["largest_difference_as_printed"] == pytest.approx(1e-6)
 
 
 RESPONSES = ["a b b", "c", "", "x a b", "zero zero"]
