@@ -74,7 +74,8 @@ class Words:
 
         Args:
             vectors: word → its vector, all of one length.
-            vocabulary: more words; where it is None, the words of `train` stand for it, as in dialog-eval.
+            vocabulary: more words; where it is None, the words of `train` stand for it, as in dialog-eval. With vectors
+                alone only the words that have one are known, and with nothing every word is.
             train: texts by which words and bigrams have probabilities.
         """
         lexicon = new_lexicon()
