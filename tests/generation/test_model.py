@@ -8,19 +8,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassificati
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.generation.predictor import PredictorConfig, ResponsePredictor
 from meed2 import arrays, fill, names, needs_peer
+from small_responders import EMPATHETIC, SMALL, small
 
-SMALL = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "intermediate_size": 64, "max_positions": 32}
-PEER = SMALL | {"vocab_size": 60, "intermediate_size": 128, "num_response_labels": 41, "num_segments": 2}
-
-
-def small(kind=ResponseModel, seed=0, **settings):
-    """Return an untrained model whose weights are wide enough for every part to matter."""
-    torch.manual_seed(seed)
-    config = kind.config_class(**{"vocab_size": 40, "initializer_range": 0.3, **SMALL, **settings})
-    return kind(config).eval()
-
-
-EMPATHETIC = {"num_response_labels": 41, "num_segments": 2}
+PEER = SMALL | EMPATHETIC | {"vocab_size": 60, "intermediate_size": 128}
 HISTORIES = torch.tensor([[0, 5, 6, 2, 2, 7, 8, 9, 2], [0, 11, 12, 13, 2, 1, 1, 1, 1]])
 LABELS = torch.tensor([[3, 3, 3, 3, 8, 8, 8, 8, 8], [4, 4, 4, 4, 4, 0, 0, 0, 0]])
 ANSWERS = torch.tensor([[0, 5, 7, 9, 11], [0, 6, 8, 1, 1]])
