@@ -13,7 +13,8 @@ import numpy as np
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.checks import check_device
 from edos_dataset.generation.answering import Job, write_answers
-from edos_dataset.generation.writers import PREDICTOR, LabelPredictor, Writer, load_predictor, load_writer
+from edos_dataset.generation.loading import PREDICTOR, load_predictor, load_writer
+from edos_dataset.generation.writers import LabelPredictor, Writer
 from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS, parse_label
