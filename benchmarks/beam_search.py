@@ -6,8 +6,9 @@ other, as the authors of the response models do it.
 Both answer the same histories by the same model of the papers' size (40.4 million parameters, 50,265 tokens), 32 beams,
 4-gram blocking. Its weights are random, so that it hardly ever ends an answer, and the length is the one that is set.
 The one without a cache decodes all tokens so far anew at each step, as `decode` of the authors does. By turns, on one
-thread; answers of both are compared. Also measured: the search with the cache and the plain weights of torch, which the
-responder packs for oneDNN, and with a batch of one. Writes benchmarks/beam_search.json.
+thread, in seconds of the processor, since other work shares the machine; answers of both are compared. Also measured:
+the search with the cache and the plain weights of torch, which the responder packs for oneDNN, and with a batch of one.
+Writes benchmarks/beam_search.json.
 """
 
 import argparse
@@ -79,10 +80,10 @@ def without_cache(model: ResponseModel, given: Given, beams: int, tokens: int) -
 
 
 def measured(search: Search, given: Given) -> tuple[float, list[list[Answer]]]:
-    """Return the seconds that a search takes for each history, and its answers."""
-    began = time.perf_counter()
+    """Return the seconds of the processor that a search takes for each history, and its answers."""
+    began = time.process_time()
     found = search(given)
-    return (time.perf_counter() - began) / len(found), found
+    return (time.process_time() - began) / len(found), found
 
 
 def compare(length: int, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -128,9 +129,9 @@ def compare(length: int, arguments: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     """Compare and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=int, nargs="+", default=[15, 30], help="lengths of the answers")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[15, 30, 60], help="lengths of the answers")
     parser.add_argument("--history", type=int, default=40, help="tokens of a history")
-    parser.add_argument("--batch", type=int, default=16, help="histories answered at a time")
+    parser.add_argument("--batch", type=int, default=4, help="histories answered at a time")
     parser.add_argument("--beams", type=int, default=32)
     parser.add_argument("--vocabulary", type=int, default=50_265)
     parser.add_argument("--repeats", type=int, default=2)

@@ -131,7 +131,7 @@ def nucleus_sample(
     tokens, scores = steps.owners.new_empty(len(logits), 0), logits.new_zeros(len(logits))
     found: list[Answer | None] = [None] * len(logits)
     for length in range(1, max_tokens + 1):
-        chances = logits - logits.logsumexp(1, keepdim=True)
+        chances = logits.log_softmax(1)
         _bar(chances, tokens, block, never)
         if length == max_tokens:  # an answer that has not ended ends here
             chances = torch.full_like(chances, NEVER).index_copy(1, ends, chances[:, ends])
@@ -164,14 +164,14 @@ def _continued(
     """Return the best continuations of every row: totals and tokens, both [rows, number]; only by certain tokens where
     `wanted` names these.
     """
-    normal = logits.logsumexp(1, keepdim=True)
-    _bar(logits, tokens, block, never)
+    chances = logits.log_softmax(1)
+    _bar(chances, tokens, block, never)
     if isinstance(wanted, int):
-        best, choices = logits.topk(min(wanted, logits.shape[1]), dim=1)
+        best, choices = chances.topk(min(wanted, chances.shape[1]), dim=1)
     else:
-        best, place = logits[:, wanted].max(1, keepdim=True)
+        best, place = chances[:, wanted].max(1, keepdim=True)
         choices = wanted[place]
-    return scores[:, None] + (best - normal), choices
+    return scores[:, None] + best, choices
 
 
 def _best(

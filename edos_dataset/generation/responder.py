@@ -47,7 +47,8 @@ class Responder:
         predictor: of the answer's label; without one, a writer that takes labels must be given them.
         labeler: name of the labeler (`load_labeler`) of the history's turns, where their labels are not given.
         device: torch device of the labeler.
-        batch: most answers under way at a time, each with all its beams.
+        batch: most answers under way at a time, each with all its beams; by default 4 on a CPU, where more bring
+            nothing, and 32 elsewhere.
     """
 
     def __init__(
@@ -56,15 +57,21 @@ class Responder:
         predictor: LabelPredictor | None = None,
         labeler: str = "general",
         device: str = "cpu",
-        batch: int = 16,
+        batch: int | None = None,
     ) -> None:
         """Take the parts; `Responder.load` reads them from a folder."""
         self.writer, self.predictor = writer, predictor
-        self.labeler, self.device, self.batch = labeler, device, batch
+        self.labeler, self.device = labeler, device
+        self.batch = batch or (4 if device == "cpu" else 32)
 
     @classmethod
     def load(
-        cls, name: str | Path, trust: bool = False, device: str = "cpu", labeler: str = "general", batch: int = 16
+        cls,
+        name: str | Path,
+        trust: bool = False,
+        device: str = "cpu",
+        labeler: str = "general",
+        batch: int | None = None,
     ) -> "Responder":
         """Return the responder in a folder, or of a model of the Hub.
 
