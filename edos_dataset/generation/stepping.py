@@ -10,6 +10,8 @@ import torch
 READ = ("input_ids", "attention_mask", "segment_ids", "label_ids")
 """What the encoder reads; all other inputs condition the answer."""
 
+_BLOCK = 64  # columns of which the largest is looked at first
+
 
 class Steps:
     """The state of an answer's generation: keys and values of what is there, for every row.
@@ -102,3 +104,34 @@ class Steps:
             if (value := getattr(config, name, None)) is not None:
                 return value
         raise ValueError(f"the model {self.model.config.name_or_path!r} has no {name}: set it in its generation_config")
+
+
+def largest(
+    chances: torch.Tensor, scores: torch.Tensor, number: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the largest sums of a row's score and one of its chances: rows, columns and sums, largest first.
+
+    The largest of all lie in the blocks whose own largest are so, which are found in one pass over the chances: several
+    times as fast as sorting them out of a large vocabulary.
+
+    Args:
+        chances: [rows, vocabulary].
+        scores: [rows].
+        number: how many are wanted; fewer come where there are not as many.
+    """
+    count, words = chances.shape
+    whole = words // _BLOCK * _BLOCK
+    if count * whole // _BLOCK < 2 * number:
+        sums, at = (chances + scores[:, None]).flatten().topk(min(number, chances.numel()))
+        return at // words, at % words, sums
+    blocks = chances[:, :whole].reshape(count, -1, _BLOCK)
+    per_row = blocks.shape[1]
+    picked = (blocks.amax(2) + scores[:, None]).flatten().topk(number).indices
+    near = blocks[picked // per_row, picked % per_row] + scores[picked // per_row, None]
+    rest = chances[:, whole:] + scores[:, None]
+    sums, at = torch.cat([near.flatten(), rest.flatten()]).topk(number)
+    block, behind = picked[(at // _BLOCK).clamp(max=number - 1)], (at - near.numel()).clamp(min=0)
+    inside, left = at < near.numel(), max(words - whole, 1)
+    rows = torch.where(inside, block // per_row, behind // left)
+    columns = torch.where(inside, block % per_row * _BLOCK + at % _BLOCK, whole + behind % left)
+    return rows, columns, sums
