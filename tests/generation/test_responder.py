@@ -156,3 +156,21 @@ def test_a_damaged_folder_is_told(tmp_path):
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(ValueError, match="pickle"):
         Responder.load(tmp_path)
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_model_of_the_hub_comes_without_code_unless_trusted(tmp_path, monkeypatch, trust):
+    save_responder(tmp_path, **EMPATHETIC)
+    asked = []
+
+    def fetch(name, **how):
+        asked.append((name, how["allow_patterns"]))
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    responder = Responder.load("owner/chat", trust)
+    assert responder.predictor is not None and [name for name, _ in asked] == ["owner/chat"]
+    assert ("*.py" in asked[0][1]) == trust and not {"*.bin", "*.pt"} & set(asked[0][1])
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: (_ for _ in ()).throw(OSError("offline")))
+    with pytest.raises(ValueError, match="'owner/chat' is neither a folder nor a model that the Hub gave: offline"):
+        Responder.load("owner/chat")
