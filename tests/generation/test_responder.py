@@ -153,6 +153,10 @@ def test_a_damaged_folder_is_told(tmp_path):
     with pytest.raises(ValueError, match="weights and its configuration do not go together"):
         Responder.load(tmp_path)
     change(tmp_path / "config.json", num_layers=2)
+    names = json.loads((tmp_path / "predictor" / "config.json").read_text())["id2label"]
+    change(tmp_path / "predictor" / "config.json", id2label=names | {"0": names["1"], "1": names["0"]})
+    with pytest.raises(ValueError, match="other labels than our 41, or in another order"):
+        Responder.load(tmp_path)
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(ValueError, match="pickle"):
         Responder.load(tmp_path)
