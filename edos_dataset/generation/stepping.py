@@ -2,6 +2,7 @@
 search and sampling stand on. Encoder-decoders and decoders alone are asked in the same way.
 """
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,8 +46,7 @@ class Steps:
         """Read the histories; return the logits of every answer's first token, [histories, vocabulary]."""
         read = {name: self._given[name] for name in READ if name in self._given}
         if not self._reads_apart:
-            places = (read["attention_mask"].cumsum(1) - 1).clamp(min=0)
-            return self._ask(**read, position_ids=places)
+            return self._ask(**read, **self._places(read["attention_mask"]))
         self._source = self.model.get_encoder()(**read)[0]
         start = self._setting("decoder_start_token_id")
         return self._ask(decoder_input_ids=torch.full_like(self.owners, start)[:, None], **self._context())
@@ -71,7 +71,7 @@ class Steps:
         mask = self._given["attention_mask"][owners]
         seen = self._cache.get_seq_length() + 1
         mask = torch.cat([mask, mask.new_ones(len(mask), seen - mask.shape[1])], 1)
-        return self._ask(input_ids=tokens[:, None], attention_mask=mask, position_ids=mask.sum(1, keepdim=True) - 1)
+        return self._ask(input_ids=tokens[:, None], attention_mask=mask, **self._places(mask, 1))
 
     @property
     def ends(self) -> list[int]:
@@ -87,6 +87,14 @@ class Steps:
             self._source if len(self._source) == len(self.owners) else self._source[:1].expand(len(self.owners), -1, -1)
         )
         return {"encoder_outputs": (source,), "attention_mask": self._given["attention_mask"][self.owners], **rest}
+
+    def _places(self, mask: torch.Tensor, newest: int = 0) -> dict[str, torch.Tensor]:
+        """Return the positions of the newest tokens, or of all, padding at the left not counted, for a model that wants
+        them told; others, such as BLOOM, tell them from the mask.
+        """
+        if "position_ids" not in inspect.signature(self.model.forward).parameters:
+            return {}
+        return {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)[:, -newest:]}
 
     def _ask(self, **inputs: Any) -> torch.Tensor:  # noqa: ANN401
         out = self.model(**inputs, past_key_values=self._cache, use_cache=True)

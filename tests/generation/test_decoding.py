@@ -4,7 +4,17 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel, T5Config
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BloomConfig,
+    BloomForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+)
 from transformers import T5ForConditionalGeneration as T5
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
@@ -165,6 +175,14 @@ def stock(kind):
         config = GPT2Config(n_positions=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3, **size)
         ids = torch.tensor([[5, 6, 7, 8], [1, 1, 9, 5]])
         return GPT2LMHeadModel(config).eval(), {"input_ids": ids, "attention_mask": (ids != 1).long()}
+    if kind in ("bloom", "llama"):
+        if kind == "bloom":
+            model = BloomForCausalLM(BloomConfig(**size, hidden_size=32, n_layer=2, n_head=4, initializer_range=0.3))
+        else:
+            shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+            model = LlamaForCausalLM(LlamaConfig(**size, **shape, initializer_range=0.3))
+        ids = torch.tensor([[5, 6, 7, 8], [1, 1, 9, 5]])
+        return model.eval(), {"input_ids": ids, "attention_mask": (ids != 1).long()}
     if kind == "bart":
         layers = {"encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
         layers |= {"encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "d_model": 32, "init_std": 0.3}
@@ -176,11 +194,11 @@ def stock(kind):
     return model.eval(), {"input_ids": ids, "attention_mask": (ids != 1).long()}
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "bart", "t5"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "bloom", "bart", "t5"])
 def test_models_of_others_are_searched_in_the_same_way(kind):
     model, given = stock(kind)
     wanted = model.generate(**given, max_new_tokens=8, do_sample=False, num_beams=1, pad_token_id=1)
-    start = given["input_ids"].shape[1] if kind == "gpt2" else 1
+    start = 1 if kind in ("bart", "t5") else given["input_ids"].shape[1]
     for number, answers in enumerate(beam_search(model, given, beams=1, max_tokens=9, block=None)):
         best = wanted[number, start:].tolist()
         assert list(answers[0].tokens) == (best[: best.index(2)] if 2 in best else best)
