@@ -1,0 +1,175 @@
+"""The response models of Xie & Pu, "Generating Empathetic Responses with a Large Scale Dialog Dataset": an
+encoder-decoder Transformer, plain, or with the labels and speakers of all turns and conditioned on the label of the
+answer (Section 4).
+
+This file, `layers.py` and `config.py` travel with every saved model (`trust_remote_code=True`).
+"""
+
+from typing import Any, cast
+
+import torch
+from torch import nn
+from transformers import AutoModelForSeq2SeqLM, GenerationMixin, PreTrainedModel
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import Seq2SeqLMOutput
+
+from .config import IGNORED, ResponseConfig
+from .layers import Decoder, Embedder, Encoder, causal, hidden, turns_before
+
+__all__ = ["ResponseConfig", "ResponseModel"]
+
+
+class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]
+    """An encoder-decoder Transformer that answers, with one embedder for history and answer.
+
+    Attributes:
+        encoder: reads histories; its embedder is the decoder's too.
+        decoder: writes answers.
+        output_layer: states to logits of tokens.
+    """
+
+    config_class = ResponseConfig
+    base_model_prefix = ""
+    main_input_name = "input_ids"
+    accepts_loss_kwargs = False  # else Trainer multiplies the loss by the number of processes
+    _supports_sdpa = True
+    _tied_weights_keys = {"output_layer.weight": "encoder.embedder.words.weight"}
+    _no_split_modules = ["Layer"]
+
+    def __init__(self, config: ResponseConfig) -> None:
+        super().__init__(config)
+        self.encoder = Encoder(config, Embedder(config))
+        self.decoder = Decoder(config)
+        self.output_layer = nn.Linear(config.hidden_size, config.vocab_size)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Return the table of words."""
+        return self.encoder.embedder.words
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Put another table of words in place."""
+        self.encoder.embedder.words = cast(nn.Embedding, value)
+
+    def get_output_embeddings(self) -> nn.Linear:
+        """Return the output layer."""
+        return self.output_layer
+
+    def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
+        """Put another output layer in place."""
+        self.output_layer = new_embeddings
+
+    def get_encoder(self, *args: object, **kwargs: object) -> Encoder:
+        """Return the encoder, for `generate`."""
+        return self.encoder
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        segment_ids: torch.Tensor | None = None,
+        label_ids: torch.Tensor | None = None,
+        decoder_input_ids: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        response_labels: torch.Tensor | None = None,
+        response_segments: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+        encoder_outputs: Any = None,  # noqa: ANN401 - BaseModelOutput, or a tuple that begins with the states
+        use_cache: bool | None = None,
+        label_smoothing: float = 0.0,
+        **kwargs: object,
+    ) -> Seq2SeqLMOutput:
+        """Return the logits of the tokens that follow those of the answer, and the loss where targets are given.
+
+        Args:
+            input_ids: [batch, history], as `encode_history` puts them together; not needed beside `encoder_outputs`,
+                except that segments can be told from them.
+            attention_mask: [batch, history], 1 for tokens and 0 for padding; by default what is no padding id.
+            segment_ids: [batch, history], as for `Encoder`.
+            label_ids: [batch, history], likewise.
+            decoder_input_ids: [batch, tokens], the answer from the start token on, or what of it the cache does not
+                have; by default the targets, moved by one.
+            decoder_attention_mask: [batch, all tokens of the answer], only needed where some at the left are padding.
+            response_labels: [batch], the label that conditions every token of the answer; by default none is added.
+            response_segments: [batch], whose turn the answer is; by default that of the speaker after the history.
+            labels: [batch, tokens], the targets; -100 is ignored.
+            past_key_values: of the tokens before.
+            encoder_outputs: what the encoder returned for the histories.
+            use_cache: whether `past_key_values` comes back; by default not in training.
+            label_smoothing: share of each target's probability that is spread over all tokens, from 0 to below 1.
+            **kwargs: not used.
+
+        Returns:
+            `logits` [batch, tokens, vocabulary]; `loss`, the mean cross-entropy (nats) of all targets;
+            `past_key_values`; `encoder_last_hidden_state` [batch, history, width].
+        """
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(input_ids, attention_mask, segment_ids, label_ids)
+        source = cast(torch.Tensor, encoder_outputs[0])
+        if attention_mask is None:
+            attention_mask = source.new_ones(source.shape[:2]) if input_ids is None else input_ids != self._padding
+        if decoder_input_ids is None:
+            decoder_input_ids = self._shifted(labels)
+        if use_cache is None:
+            use_cache = not self.training and labels is None
+        if use_cache and past_key_values is None:
+            past_key_values = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        past = past_key_values.get_seq_length() if past_key_values is not None else 0
+        if response_segments is None and input_ids is not None:
+            response_segments = self.next_segments(input_ids, segment_ids)
+        states = self.encoder.embedder(decoder_input_ids, _column(response_segments), _column(response_labels), past)
+        mask = causal(states.shape[1], past + states.shape[1], states)
+        if decoder_attention_mask is not None and not bool(decoder_attention_mask.all()):
+            unseen = hidden(decoder_attention_mask, states.dtype)
+            mask = unseen if mask is None else torch.minimum(mask, unseen)
+        states = self.decoder(states, mask, source, attention_mask, past_key_values)
+        logits = self.output_layer(states)
+        loss = None
+        if labels is not None:
+            loss = nn.functional.cross_entropy(
+                logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, label_smoothing=label_smoothing
+            )
+        return Seq2SeqLMOutput(
+            loss=loss,
+            logits=logits,
+            past_key_values=past_key_values if use_cache else None,
+            encoder_last_hidden_state=source,
+        )
+
+    def next_segments(self, input_ids: torch.Tensor, segment_ids: torch.Tensor | None = None) -> torch.Tensor | None:
+        """Return whose turn it is after the histories, [batch]; None in a model without speakers."""
+        if not self.config.num_segments:
+            return None
+        turns = turns_before(input_ids, self.config.eos_token_id) if segment_ids is None else segment_ids
+        last = (input_ids != self._padding).sum(1, keepdim=True) - 1
+        return cast(torch.Tensor, (turns.gather(1, last).squeeze(1) + 1) % self.config.num_segments)
+
+    def generate(self, inputs: torch.Tensor | None = None, **kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Generate as every model of transformers does; `segment_ids`, `label_ids`, `response_labels` and
+        `response_segments` are those of `forward`.
+        """
+        ids = kwargs.get("input_ids") if inputs is None else inputs
+        if self.config.num_segments and kwargs.get("response_segments") is None and ids is not None:
+            kwargs["response_segments"] = self.next_segments(ids, kwargs.get("segment_ids"))
+        return cast(Any, super()).generate(inputs, **kwargs)
+
+    @property
+    def _padding(self) -> int:
+        return cast(int, self.config.pad_token_id)
+
+    def _shifted(self, labels: torch.Tensor | None) -> torch.Tensor:
+        """Return the answers that lead to the targets: the start token, then all targets but the last."""
+        if labels is None:
+            raise ValueError("give decoder_input_ids, the answer so far, or labels, the answer to learn")
+        answers = labels.roll(1, dims=1).masked_fill(labels.roll(1, dims=1) == IGNORED, self._padding)
+        answers[:, 0] = self.config.bos_token_id
+        return answers
+
+
+def _column(values: torch.Tensor | None) -> torch.Tensor | None:
+    return None if values is None else values[:, None]
+
+
+AutoModelForSeq2SeqLM.register(ResponseConfig, ResponseModel, exist_ok=True)
+ResponseModel.register_for_auto_class("AutoModelForSeq2SeqLM")  # type: ignore[no-untyped-call]

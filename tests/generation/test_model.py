@@ -1,0 +1,250 @@
+import subprocess
+import sys
+
+import pytest
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
+
+from edos_dataset.generation.model import ResponseConfig, ResponseModel
+from edos_dataset.generation.predictor import PredictorConfig, ResponsePredictor
+from meed2 import arrays, fill, names, needs_peer
+
+SMALL = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "intermediate_size": 64, "max_positions": 32}
+PEER = SMALL | {"vocab_size": 60, "intermediate_size": 128, "num_response_labels": 41, "num_segments": 2}
+
+
+def small(kind=ResponseModel, seed=0, **settings):
+    """Return an untrained model whose weights are wide enough for every part to matter."""
+    torch.manual_seed(seed)
+    config = kind.config_class(**{"vocab_size": 40, "initializer_range": 0.3, **SMALL, **settings})
+    return kind(config).eval()
+
+
+EMPATHETIC = {"num_response_labels": 41, "num_segments": 2}
+HISTORIES = torch.tensor([[0, 5, 6, 2, 2, 7, 8, 9, 2], [0, 11, 12, 13, 2, 1, 1, 1, 1]])
+LABELS = torch.tensor([[3, 3, 3, 3, 8, 8, 8, 8, 8], [4, 4, 4, 4, 4, 0, 0, 0, 0]])
+ANSWERS = torch.tensor([[0, 5, 7, 9, 11], [0, 6, 8, 1, 1]])
+
+
+@needs_peer
+def test_logits_and_loss_are_the_peers():
+    weights, given = arrays("small_meed")
+    model = ResponseModel(ResponseConfig(**PEER))
+    ours = [*names(model.config, decodes=True), "output_layer.weight", "output_layer.bias"]
+    fill(model, weights, ours)
+    ids = {name: torch.from_numpy(given[name]).long() for name in ("inp", "seg", "emo", "tar", "ts", "te", "real")}
+    with torch.no_grad():
+        logits = model(
+            ids["inp"],
+            segment_ids=ids["seg"],
+            label_ids=ids["emo"],
+            decoder_input_ids=ids["tar"],
+            decoder_attention_mask=ids["tar"] != 1,
+            response_labels=ids["te"],
+            response_segments=ids["ts"][:, 0],
+        ).logits
+    assert (logits - torch.from_numpy(given["logits"])).abs().max() < 1e-5
+    for row, loss in enumerate(given["loss"]):
+        real = ids["real"][row]
+        alone = torch.nn.functional.cross_entropy(logits[row], real, ignore_index=1)
+        assert alone.item() == pytest.approx(float(loss), abs=1e-5)
+
+
+@needs_peer
+def test_the_predictor_is_the_peers():
+    weights, given = arrays("small_emotion_predictor")
+    model = ResponsePredictor(PredictorConfig(**PEER))
+    ours = names(model.config, decodes=False)
+    for layer in ("hidden_layer", "output_layer"):
+        ours += [f"{layer}.weight", f"{layer}.bias"]
+    fill(model, weights, [*ours, "attention_vector.weight", "attention_layer.weight", "attention_layer.bias"])
+    ids = [torch.from_numpy(given[name]).long() for name in ("inp", "seg", "emo")]
+    with torch.no_grad():
+        logits = model(ids[0], segment_ids=ids[1], label_ids=ids[2]).logits
+    assert (logits - torch.from_numpy(given["logits"])).abs().max() < 1e-5
+
+
+def test_the_papers_sizes_are_the_peers():
+    with torch.device("meta"):
+        model = ResponseModel(ResponseConfig(**EMPATHETIC))
+        predictor = ResponsePredictor(PredictorConfig())
+    assert model.num_parameters() == 40_371_765 and predictor.num_parameters() == 19_652_441
+
+
+@pytest.mark.parametrize("settings", [{}, EMPATHETIC, {"tie_output": True}])
+def test_a_cache_changes_nothing(settings):
+    model = small(**settings)
+    given = {"input_ids": HISTORIES, "label_ids": LABELS, "response_labels": torch.tensor([7, 9])}
+    with torch.no_grad():
+        whole = model(**given, decoder_input_ids=ANSWERS, use_cache=False)
+        assert whole.past_key_values is None
+        cache, parts = None, []
+        for cut in (ANSWERS[:, :2], ANSWERS[:, 2:3], ANSWERS[:, 3:]):
+            out = model(**given, decoder_input_ids=cut, past_key_values=cache, use_cache=True)
+            cache = out.past_key_values
+            parts.append(out.logits)
+    torch.testing.assert_close(torch.cat(parts, 1), whole.logits, atol=1e-5, rtol=0)
+
+
+def test_company_and_padding_change_nothing():
+    model = small(**EMPATHETIC)
+    labels = torch.tensor([7, 9])
+    with torch.no_grad():
+        both = model(HISTORIES, label_ids=LABELS, decoder_input_ids=ANSWERS, response_labels=labels).logits
+        alone = model(
+            HISTORIES[1:, :5], label_ids=LABELS[1:, :5], decoder_input_ids=ANSWERS[1:, :3], response_labels=labels[1:]
+        ).logits
+        # Padding at the left of an answer is unseen too, where the mask says so.
+        left = torch.tensor([[1, 0, 6]])
+        other = torch.tensor([[4, 0, 6]])
+        masked = [
+            model(HISTORIES[1:], decoder_input_ids=ids, decoder_attention_mask=torch.tensor([[0, 1, 1]])).logits[:, 1:]
+            for ids in (left, other)
+        ]
+    torch.testing.assert_close(both[1:, :3], alone, atol=1e-5, rtol=0)
+    torch.testing.assert_close(masked[0], masked[1], atol=0, rtol=0)
+
+
+def test_labels_and_speakers_matter_and_are_told_from_the_ids():
+    model = small(**EMPATHETIC)
+    given = {"input_ids": HISTORIES, "label_ids": LABELS, "decoder_input_ids": ANSWERS}
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1, 1], [0] * 9])
+    with torch.no_grad():
+        one = model(**given, response_labels=torch.tensor([7, 9])).logits
+        other = model(**given, response_labels=torch.tensor([7, 10])).logits
+        told = model(
+            **given, response_labels=torch.tensor([7, 9]), segment_ids=segments, response_segments=torch.tensor([0, 1])
+        ).logits
+        swapped = model(
+            **given, response_labels=torch.tensor([7, 9]), segment_ids=segments, response_segments=torch.tensor([1, 0])
+        ).logits
+    assert torch.equal(one[0], other[0]) and (one[1] - other[1]).abs().max() > 0.01
+    assert torch.equal(one[0], told[0]) and (one[1, :3] - told[1, :3]).abs().max() < 1e-6
+    assert (one - swapped).abs().amax((1, 2)).min() > 0.01
+
+
+def test_the_loss_is_the_mean_over_targets_with_smoothing():
+    model = small()
+    targets = torch.tensor([[5, 7, 9, 11, 2], [6, 8, 2, -100, -100]])
+    with torch.no_grad():
+        out = model(HISTORIES, labels=targets)
+        same = model(HISTORIES, decoder_input_ids=torch.tensor([[0, 5, 7, 9, 11], [0, 6, 8, 2, 1]]), labels=targets)
+        smooth = model(HISTORIES, labels=targets, label_smoothing=0.2).loss
+    chances = out.logits.log_softmax(-1)[targets >= 0]
+    nats = -chances.gather(1, targets[targets >= 0][:, None]).squeeze(1)
+    assert out.loss.item() == pytest.approx(nats.mean().item(), abs=1e-6) == same.loss.item()
+    assert smooth.item() == pytest.approx((0.8 * nats - 0.2 * chances.mean(1)).mean().item(), abs=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{}, EMPATHETIC])
+def test_generate_uses_the_cache_and_every_input(settings):
+    model = small(**settings)
+    given = {"input_ids": HISTORIES, "label_ids": LABELS, "attention_mask": HISTORIES != 1}
+    if settings:
+        given["response_labels"] = torch.tensor([7, 9])
+    for how in ({"num_beams": 1}, {"num_beams": 4, "num_return_sequences": 2}):
+        with_cache = model.generate(**given, max_new_tokens=8, do_sample=False, **how)
+        without = model.generate(**given, max_new_tokens=8, do_sample=False, use_cache=False, **how)
+        assert with_cache.tolist() == without.tolist()
+    greedy = model.generate(**given, max_new_tokens=1, do_sample=False)
+    with torch.no_grad():
+        logits = model(**given, decoder_input_ids=torch.zeros(2, 1, dtype=torch.long)).logits
+    assert greedy[:, 1].tolist() == logits[:, 0].argmax(-1).tolist()
+
+
+def test_a_sequence_beyond_the_positions_is_refused():
+    with pytest.raises(ValueError, match="has 31 tokens, but the model has positions for 30"):
+        small()(torch.zeros(1, 31, dtype=torch.long), decoder_input_ids=ANSWERS[:1])
+    with pytest.raises(ValueError, match="give decoder_input_ids"):
+        small()(HISTORIES)
+
+
+@pytest.mark.parametrize("wrong", [{"hidden_size": 30}, {"dropout": 1}, {"num_layers": True}, {"eos_token_id": 40}])
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ResponseConfig(**{"vocab_size": 40, **SMALL, **wrong})
+
+
+def test_what_was_saved_comes_back(tmp_path):
+    for kind, auto, settings in (
+        (ResponseModel, AutoModelForSeq2SeqLM, EMPATHETIC),
+        (ResponseModel, AutoModelForSeq2SeqLM, {"tie_output": True}),
+        (ResponsePredictor, AutoModelForSequenceClassification, {}),
+    ):
+        model = small(kind, **settings)
+        model.save_pretrained(tmp_path)
+        given = {"input_ids": HISTORIES, **({} if kind is ResponsePredictor else {"decoder_input_ids": ANSWERS})}
+        for again in (kind.from_pretrained(tmp_path), auto.from_pretrained(tmp_path, trust_remote_code=False)):
+            assert type(again) is kind and again.config.num_labels == (41 if kind is ResponsePredictor else 2)
+            with torch.no_grad():
+                torch.testing.assert_close(again(**given).logits, model(**given).logits, atol=0, rtol=0)
+    tied = ResponseModel(ResponseConfig(vocab_size=40, **SMALL, tie_output=True))
+    assert tied.output_layer.weight is tied.encoder.embedder.words.weight
+
+
+OUTSIDE = """
+import sys, torch
+from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
+folder, kind = sys.argv[1:]
+auto = AutoModelForSeq2SeqLM if kind == "model" else AutoModelForSequenceClassification
+try:
+    auto.from_pretrained(folder, trust_remote_code=False)
+    raise SystemExit("code ran unasked")
+except ValueError:
+    pass
+model = auto.from_pretrained(folder, trust_remote_code=True).eval()
+assert not any(name.startswith("edos_dataset") for name in sys.modules)
+ids = torch.tensor([[0, 5, 6, 2]])
+if kind == "model":
+    print(model.generate(ids, response_labels=torch.tensor([3]), max_new_tokens=5, num_beams=3).tolist())
+else:
+    print(model(ids).logits.argmax(-1).tolist())
+"""
+
+
+@pytest.mark.slow
+def test_models_travel_with_their_code(tmp_path):
+    ids = torch.tensor([[0, 5, 6, 2]])
+    model, predictor = small(**EMPATHETIC), small(ResponsePredictor)
+    wanted = {
+        "model": model.generate(ids, response_labels=torch.tensor([3]), max_new_tokens=5, num_beams=3).tolist(),
+        "predictor": predictor(ids).logits.argmax(-1).tolist(),
+    }
+    for kind, each in (("model", model), ("predictor", predictor)):
+        each.save_pretrained(tmp_path / kind)
+        assert {path.name for path in (tmp_path / kind).glob("*.py")} >= {f"{kind}.py", "layers.py", "config.py"}
+        command = [sys.executable, "-c", OUTSIDE, str(tmp_path / kind), kind]
+        run = subprocess.run(
+            command,
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            env={"PATH": "/usr/bin", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home"), "OMP_NUM_THREADS": "1"},
+        )
+        assert run.returncode == 0, run.stderr
+        assert run.stdout.strip() == str(wanted[kind])
+
+
+def test_copying_is_learned():
+    """The loss on a toy task, answers that repeat the history, goes to 0."""
+    torch.manual_seed(0)
+    config = ResponseConfig(
+        vocab_size=14, hidden_size=32, num_layers=1, num_heads=4, intermediate_size=64, max_positions=12, dropout=0.0
+    )
+    model = ResponseModel(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    generator = torch.Generator().manual_seed(0)
+    model.train()
+    for _ in range(500):
+        words = torch.randint(4, 14, (64, 4), generator=generator)
+        ends = torch.full((64, 1), 2)
+        loss = model(torch.cat([torch.zeros_like(ends), words, ends], 1), labels=torch.cat([words, ends], 1)).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert loss.item() < 0.02
+    model.eval()
+    words = torch.randint(4, 14, (50, 4), generator=generator)
+    ends = torch.full((50, 1), 2)
+    answers = model.generate(torch.cat([torch.zeros_like(ends), words, ends], 1), max_new_tokens=5, do_sample=False)
+    assert (answers[:, 1:5] == words).all(1).float().mean() > 0.95
