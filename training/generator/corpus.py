@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Doubles
 from edos_dataset.labeling.models.labelers import load_labeler

@@ -69,7 +69,9 @@ def fit(
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
         if progress.update in looks:
             with average.applied():
-                figures = figures_of(task, validation, held, *costs_of(model, task, validation, held, recipe, accelerator))
+                figures = figures_of(
+                    task, validation, held, *costs_of(model, task, validation, held, recipe, accelerator)
+                )
                 value = figures.pop("cross_entropy")
                 if progress.judge(value, recipe.patience) and accelerator.is_main_process:
                     progress.keep_best(model, arguments.out)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import torch
@@ -67,7 +67,7 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
         ValueError: the model in `start` is of another kind or size than the recipe's.
     """
     tokenizer = build_tokenizer(recipe, train, start, out)
-    kind = ResponsePredictor if recipe.kind == "predictor" else ResponseModel
+    kind: Any = ResponsePredictor if recipe.kind == "predictor" else ResponseModel
     config = _config(recipe, tokenizer)
     if start is None:
         model: PreTrainedModel = kind(config)
@@ -79,7 +79,7 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
 
 
 def _config(recipe: GeneratorRecipe, tokenizer: PreTrainedTokenizerBase) -> ResponseConfig:
-    settings = {
+    settings: dict[str, Any] = {
         "vocab_size": len(tokenizer),
         "hidden_size": recipe.hidden_size,
         "num_layers": recipe.layers,
@@ -93,7 +93,7 @@ def _config(recipe: GeneratorRecipe, tokenizer: PreTrainedTokenizerBase) -> Resp
     }
     if recipe.kind == "plain":
         return ResponseConfig(**settings, tie_output=recipe.tie_output)
-    names = {"id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
+    names: dict[str, Any] = {"id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
     if recipe.kind == "predictor":
         return PredictorConfig(**settings, **names)
     return ResponseConfig(**settings, tie_output=recipe.tie_output, num_response_labels=len(LABELS), num_segments=2)

@@ -178,7 +178,7 @@ def _check(recipe: GeneratorRecipe, path: Path) -> None:
     if recipe.kind in OF_OTHERS and not recipe.base_model:
         raise RecipeError(f"{path}: kind {recipe.kind} needs a base_model, a Hub id or a folder")
     if recipe.kind not in OF_OTHERS and recipe.base_model:
-        raise RecipeError(f"{path}: kind {recipe.kind} has no base_model: leave it out, or give --start for its weights")
+        raise RecipeError(f"{path}: kind {recipe.kind} has no base_model: leave it out, or give --start")
     if not recipe.learning_rate > 0:
         raise RecipeError(f"{path}: learning_rate must be above 0, got {recipe.learning_rate}")
 

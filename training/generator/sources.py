@@ -26,8 +26,8 @@ CONVERSATIONS = pa.schema(
         "labels": pa.list_(pa.int8()),
     }
 )
-"""`document_id` names what belongs to one part (a film, a book, two talks of the same people); `split` is null where the
-data give none; `labels` has an id or a null for each turn.
+"""`document_id` names what belongs to one part (a film, a book, two talks of the same people); `split` is null where
+the data give none; `labels` has an id or a null for each turn.
 """
 
 RELEASES = ("empathetic_dialogues", "dailydialog")
@@ -95,8 +95,14 @@ def _whole(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _labels(turns: Sequence[dict[str, Any]]) -> list[int | None]:
-    """Return the labels of turns as ids; in the releases they are ids or names."""
-    return [LABEL_IDS.get(turn["label"], turn["label"]) for turn in turns]
+    return [_label(turn["label"]) for turn in turns]
+
+
+def _label(label: object) -> int | None:
+    """Return the id of a label that is given by id or name, None for anything else."""
+    if isinstance(label, str):
+        return LABEL_IDS.get(label)
+    return label if isinstance(label, int) else None
 
 
 def read_daily(data_dir: Path) -> pa.Table:
@@ -139,9 +145,8 @@ def read_given(source: str, config: str) -> pa.Table:
     for dialogue in read_dialogues(source, meant):
         beside = json.loads(dialogue.extra) if dialogue.extra else {}
         document = beside.get("document_id")
-        names = [json.loads(extra).get("label") if extra else None for extra in dialogue.turn_extras or []]
-        labels = [LABEL_IDS.get(name, name) if isinstance(name, str | int) else None for name in names]
-        known = [label if isinstance(label, int) else None for label in labels or [None] * len(dialogue.texts)]
+        extras = dialogue.turn_extras or [None] * len(dialogue.texts)
+        known = [_label(json.loads(extra).get("label") if extra else None) for extra in extras]
         split = _SPLITS.get(str(beside.get("split")))
         rows.append((dialogue.id, str(document or dialogue.id), split, dialogue.texts, known))
     return _table(rows)
@@ -171,5 +176,7 @@ def _of_file(path: Path, split: str) -> pa.Table:
 
 def _table(rows: Iterable[tuple[str, str, str | None, list[str], list[int | None]]]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(CONVERSATIONS)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, CONVERSATIONS, strict=True)],
-                    schema=CONVERSATIONS)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, CONVERSATIONS, strict=True)],
+        schema=CONVERSATIONS,
+    )

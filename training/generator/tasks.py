@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
 from training.generator.pairs import Pairs
