@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import torch
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.generation.config import FIRST_POSITION, PredictorConfig, ResponseConfig
 from edos_dataset.generation.model import ResponseModel
@@ -72,8 +72,8 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
     if start is None:
         model: PreTrainedModel = kind(config)
     else:
+        _compare(AutoConfig.from_pretrained(start, trust_remote_code=False), config, start)
         model = kind.from_pretrained(start, dtype=torch.float32, dropout=recipe.dropout)
-        _compare(model, config, start)
     task = LabelTask(tokenizer) if recipe.kind == "predictor" else AnswerTask(tokenizer, recipe.labelled)
     return Learner(model, tokenizer, task)
 
@@ -87,6 +87,7 @@ def _config(recipe: GeneratorRecipe, tokenizer: PreTrainedTokenizerBase) -> Resp
         "intermediate_size": recipe.intermediate_size,
         "max_positions": recipe.max_tokens + FIRST_POSITION,
         "dropout": recipe.dropout,
+        "initializer_range": recipe.initial,
         "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,
@@ -102,13 +103,13 @@ def _config(recipe: GeneratorRecipe, tokenizer: PreTrainedTokenizerBase) -> Resp
 _FORM = ("vocab_size", "hidden_size", "num_layers", "num_heads", "intermediate_size", "num_response_labels")
 
 
-def _compare(model: PreTrainedModel, wanted: ResponseConfig, start: Path) -> None:
+def _compare(there: PreTrainedConfig, wanted: ResponseConfig, start: Path) -> None:
     """Refuse a model that is not of the recipe's kind and size."""
-    if model.config.model_type != wanted.model_type:
-        raise ValueError(f"--start {start} is a model of the kind {model.config.model_type}, not {wanted.model_type}")
+    if there.model_type != wanted.model_type:
+        raise ValueError(f"--start {start} is a model of the kind {there.model_type}, not {wanted.model_type}")
     for name in (*_FORM, "num_segments", "max_positions", "tie_output"):
-        if getattr(model.config, name) != getattr(wanted, name):
+        if getattr(there, name) != getattr(wanted, name):
             raise ValueError(
-                f"--start {start} has {name} {getattr(model.config, name)}, the recipe {getattr(wanted, name)}: say in "
+                f"--start {start} has {name} {getattr(there, name)}, the recipe {getattr(wanted, name)}: say in "
                 "the recipe what the model has"
             )

@@ -41,6 +41,7 @@ class GeneratorRecipe:
         tokenizer: Hub id or folder; "" for one learned from the training part, or that of the model it starts from.
         vocabulary: tokens of the learned one.
         hidden_size, layers, heads, intermediate_size, dropout, tie_output: see `ResponseConfig`.
+        initial: standard deviation of the weights before training; narrow models need more than wide ones.
         base_model: Hub id or folder of the model of others that is trained.
         label_form: how it is told labels: "none", "words" (in brackets before a turn) or "tokens" (one new token each).
         lora_rank: of the adapters; 0 trains all weights.
@@ -86,6 +87,7 @@ class GeneratorRecipe:
     intermediate_size: int = 1200
     dropout: float = 0.1
     tie_output: bool = False
+    initial: float = 0.02
     base_model: str = ""
     label_form: Literal["none", "words", "tokens"] = "tokens"
     lora_rank: int = 16

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import unnest
 from edos_dataset.labels import LABEL_IDS
 from edos_dataset.releases.conversations import read_conversations, read_splits
 from edos_dataset.releases.dialogues import read_dialogues, source_config
@@ -33,6 +35,8 @@ the data give none; `labels` has an id or a null for each turn.
 RELEASES = ("empathetic_dialogues", "dailydialog")
 """Sources that lie in the folder of raw releases."""
 
+_COLUMNS = ["dialogue_id", "document_id", "turns"]
+_LINES = (".jsonl", ".ndjson")
 _SPLITS = {"train": "train", "valid": "validation", "dev": "validation", "validation": "validation", "test": "test"}
 _ORIGINAL = {"train.csv": "train", "valid.csv": "validation", "test.csv": "test"}
 
@@ -131,47 +135,72 @@ def read_daily(data_dir: Path) -> pa.Table:
 
 
 def read_given(source: str, config: str) -> pa.Table:
-    """Read a config of a folder of ours with its splits, or dialogues in any other form, with the labels that they
-    have.
+    """Read a config of a folder of ours or of a data set of the Hub, with its splits and labels, or dialogues in any
+    other form; of these, the lines that `edos label` writes have labels.
 
     Raises:
         ValueError: there is no such config, or a file is damaged.
     """
     folder = Path(source)
     if folder.is_dir() and not is_saved(folder):
-        return pa.concat_tables([_of_file(path, split) for split, path in _files(folder, config)])
-    meant = Selection(config=None if folder.exists() else config)
+        files = config_files(folder, source_config(folder, config))
+        return pa.concat_tables([_of_file(path, split) for split, paths in files.items() for path in paths])
+    if not folder.exists() and (found := _of_the_hub(source, config)) is not None:
+        return found
+    labels = _labels_of_lines(folder) if folder.suffix in _LINES else {}
     rows = []
-    for dialogue in read_dialogues(source, meant):
+    for dialogue in read_dialogues(source, Selection(config=None if folder.exists() else config)):
         beside = json.loads(dialogue.extra) if dialogue.extra else {}
-        document = beside.get("document_id")
-        extras = dialogue.turn_extras or [None] * len(dialogue.texts)
-        known = [_label(json.loads(extra).get("label") if extra else None) for extra in extras]
-        split = _SPLITS.get(str(beside.get("split")))
-        rows.append((dialogue.id, str(document or dialogue.id), split, dialogue.texts, known))
+        known = labels.get(dialogue.id, [None] * len(dialogue.texts))
+        document = str(beside.get("document_id") or dialogue.id)
+        rows.append((dialogue.id, document, _SPLITS.get(str(beside.get("split"))), dialogue.texts, known))
     return _table(rows)
-
-
-def _files(folder: Path, config: str) -> list[tuple[str, Path]]:
-    files = config_files(folder, source_config(folder, config))
-    return [(split, path) for split, paths in files.items() for path in paths]
 
 
 def _of_file(path: Path, split: str) -> pa.Table:
     """Return the conversations of a Parquet file of ours."""
-    tables = []
     try:
-        for piece in read_pieces(path, ["dialogue_id", "document_id", "turns"], rows=10_000):
-            turns = piece["turns"].combine_chunks()
-            offsets, flat = turns.offsets, turns.values
-            has = {field.name for field in flat.type}
-            labels = flat.field("label").cast(pa.int8()) if "label" in has else pa.nulls(len(flat), pa.int8())
-            columns = [piece["dialogue_id"], piece["document_id"], pa.array([split] * len(piece), pa.string())]
-            texts = pa.ListArray.from_arrays(offsets, flat.field("text"))
-            tables.append(pa.table([*columns, texts, pa.ListArray.from_arrays(offsets, labels)], schema=CONVERSATIONS))
+        return _of_pieces(read_pieces(path, _COLUMNS, rows=10_000), split)
     except (pa.ArrowException, OSError, KeyError) as error:
         raise ValueError(f"{path} is no file of dialogues that `edos curate` wrote: {error}") from error
+
+
+def _of_the_hub(name: str, config: str) -> pa.Table | None:
+    """Return a config of a data set of ours on the Hub; None where it is of another form, or not there."""
+    from datasets import load_dataset
+
+    try:
+        found = load_dataset(name, config, trust_remote_code=False)
+    except Exception:  # noqa: BLE001 - of the Hub, the network, and files of others; `read_dialogues` says which
+        return None
+    if any(set(_COLUMNS) - set(part.column_names) for part in found.values()):
+        return None
+    parts = {split: part.select_columns(_COLUMNS).with_format("arrow") for split, part in found.items()}
+    return pa.concat_tables([_of_pieces(part.iter(10_000), _SPLITS.get(split)) for split, part in parts.items()])
+
+
+def _of_pieces(pieces: Iterable[pa.Table], split: str | None) -> pa.Table:
+    """Return the conversations of tables with the columns of a config of ours."""
+    tables = []
+    for piece in pieces:
+        flat, offsets = unnest(piece, "turns")
+        has = {field.name for field in flat.type}
+        labels = flat.field("label").cast(pa.int8()) if "label" in has else pa.nulls(len(flat), pa.int8())
+        names = [piece[name].combine_chunks() for name in ("dialogue_id", "document_id")]
+        lists = [pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), each) for each in (flat.field("text"), labels)]
+        columns = [*names, pa.array([split] * len(piece), pa.string()), *lists]
+        tables.append(pa.table(columns, schema=CONVERSATIONS))
     return pa.concat_tables(tables) if tables else CONVERSATIONS.empty_table()
+
+
+def _labels_of_lines(path: Path) -> dict[str, list[int | None]]:
+    """Return the labels of JSON lines in the form of `edos label`, by dialogue."""
+    found = {}
+    for line in path.read_text(encoding="utf-8-sig").splitlines():
+        with suppress(ValueError, TypeError, KeyError, AttributeError):  # `read_dialogues` says what is wrong
+            row = json.loads(line)
+            found[row["dialogue_id"]] = [_label(turn.get("label")) for turn in row["turns"]]
+    return found
 
 
 def _table(rows: Iterable[tuple[str, str, str | None, list[str], list[int | None]]]) -> pa.Table:
