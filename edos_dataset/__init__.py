@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from edos_dataset.commands.curated import curate
     from edos_dataset.commands.labelled import label
     from edos_dataset.commands.map_pipeline import map_pipeline
+    from edos_dataset.commands.responded import respond
     from edos_dataset.releases.flat import flat
 
-__all__ = ["__version__", "curate", "flat", "label", "load", "map_pipeline"]
+__all__ = ["__version__", "curate", "flat", "label", "load", "map_pipeline", "respond"]
 
 _WHERE = {
     "curate": "edos_dataset.commands.curated",
     "flat": "edos_dataset.releases.flat",
     "label": "edos_dataset.commands.labelled",
     "map_pipeline": "edos_dataset.commands.map_pipeline",
+    "respond": "edos_dataset.commands.responded",
 }
 
 

@@ -37,6 +37,7 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         pad_token_id: id that fills up shorter sequences.
         bos_token_id: id that begins a sequence, of the decoder too.
         eos_token_id: id that ends a turn.
+        **kwargs: as for every configuration, such as `id2label`, the names of the labels.
 
     Raises:
         ValueError: a setting is out of its range.
@@ -94,6 +95,8 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         kwargs |= {"tie_word_embeddings": tie_output}
         if self.model_type == ResponseConfig.model_type:
             kwargs |= {"is_encoder_decoder": True, "decoder_start_token_id": bos_token_id}
+            pipelines = {"response-generation": {"impl": "model.ResponsePipeline", "pt": ["AutoModelForSeq2SeqLM"]}}
+            kwargs.setdefault("custom_pipelines", pipelines)
         kwargs |= {"pad_token_id": pad_token_id, "bos_token_id": bos_token_id, "eos_token_id": eos_token_id}
         super().__init__(**kwargs)
 

@@ -1,11 +1,15 @@
-"""Histories and answers as the response models read them: token ids, and for each token its speaker and its label."""
+"""Histories and answers as the response models read them: token ids, and for each token its speaker and its label.
+
+This file travels with every saved response model (`trust_remote_code=True`), beside `config.py`, the only one of this
+package that it imports.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 
-from edos_dataset.generation.config import IGNORED
+from .config import IGNORED
 
 
 class EncodedHistory(NamedTuple):

@@ -2,7 +2,8 @@
 encoder-decoder Transformer, plain, or with the labels and speakers of all turns and conditioned on the label of the
 answer (Section 4).
 
-This file, `layers.py` and `config.py` travel with every saved model (`trust_remote_code=True`).
+This file, `layers.py`, `config.py`, `inputs.py` and `response_pipeline.py` travel with every saved model
+(`trust_remote_code=True`).
 """
 
 from typing import Any, cast
@@ -15,8 +16,9 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from .config import IGNORED, ResponseConfig
 from .layers import Decoder, Embedder, Encoder, causal, hidden, turns_before
+from .response_pipeline import ResponsePipeline
 
-__all__ = ["ResponseConfig", "ResponseModel"]
+__all__ = ["ResponseConfig", "ResponseModel", "ResponsePipeline"]
 
 
 class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from tokenizers import ByteLevelBPETokenizer
+from tokenizers.processors import RobertaProcessing
 from transformers import PreTrainedTokenizerFast
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
@@ -27,6 +28,9 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 8_000, least: int = 
         texts, vocab_size=vocab_size, min_frequency=least, special_tokens=list(SPECIAL), show_progress=False
     )
     start, padding, end, unknown = SPECIAL
+    # A text by itself is read as a history of one turn.
+    frame = RobertaProcessing((end, 2), (start, 0), trim_offsets=False, add_prefix_space=False)
+    learned._tokenizer.post_processor = frame
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=learned._tokenizer,
         bos_token=start,

@@ -1,28 +1,21 @@
+import ast
 import subprocess
 import sys
 
 import pytest
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
+from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, PreTrainedTokenizerFast
 
+from edos_dataset.generation.inputs import batch_histories, encode_history
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.generation.predictor import PredictorConfig, ResponsePredictor
+from edos_dataset.labels import LABELS
 from meed2 import arrays, fill, names, needs_peer
+from small_responders import EMPATHETIC, SMALL, save_responder, small
 
-SMALL = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "intermediate_size": 64, "max_positions": 32}
-PEER = SMALL | {"vocab_size": 60, "intermediate_size": 128, "num_response_labels": 41, "num_segments": 2}
-
-
-def small(kind=ResponseModel, seed=0, **settings):
-    """Return an untrained model whose weights are wide enough for every part to matter."""
-    torch.manual_seed(seed)
-    config = kind.config_class(**{"vocab_size": 40, "initializer_range": 0.3, **SMALL, **settings})
-    return kind(config).eval()
-
-
-EMPATHETIC = {"num_response_labels": 41, "num_segments": 2}
+PEER = SMALL | EMPATHETIC | {"vocab_size": 60, "intermediate_size": 128}
 HISTORIES = torch.tensor([[0, 5, 6, 2, 2, 7, 8, 9, 2], [0, 11, 12, 13, 2, 1, 1, 1, 1]])
-LABELS = torch.tensor([[3, 3, 3, 3, 8, 8, 8, 8, 8], [4, 4, 4, 4, 4, 0, 0, 0, 0]])
+OF_TOKENS = torch.tensor([[3, 3, 3, 3, 8, 8, 8, 8, 8], [4, 4, 4, 4, 4, 0, 0, 0, 0]])
 ANSWERS = torch.tensor([[0, 5, 7, 9, 11], [0, 6, 8, 1, 1]])
 
 
@@ -74,7 +67,7 @@ def test_the_papers_sizes_are_the_peers():
 @pytest.mark.parametrize("settings", [{}, EMPATHETIC, {"tie_output": True}])
 def test_a_cache_changes_nothing(settings):
     model = small(**settings)
-    given = {"input_ids": HISTORIES, "label_ids": LABELS, "response_labels": torch.tensor([7, 9])}
+    given = {"input_ids": HISTORIES, "label_ids": OF_TOKENS, "response_labels": torch.tensor([7, 9])}
     with torch.no_grad():
         whole = model(**given, decoder_input_ids=ANSWERS, use_cache=False)
         assert whole.past_key_values is None
@@ -90,9 +83,12 @@ def test_company_and_padding_change_nothing():
     model = small(**EMPATHETIC)
     labels = torch.tensor([7, 9])
     with torch.no_grad():
-        both = model(HISTORIES, label_ids=LABELS, decoder_input_ids=ANSWERS, response_labels=labels).logits
+        both = model(HISTORIES, label_ids=OF_TOKENS, decoder_input_ids=ANSWERS, response_labels=labels).logits
         alone = model(
-            HISTORIES[1:, :5], label_ids=LABELS[1:, :5], decoder_input_ids=ANSWERS[1:, :3], response_labels=labels[1:]
+            HISTORIES[1:, :5],
+            label_ids=OF_TOKENS[1:, :5],
+            decoder_input_ids=ANSWERS[1:, :3],
+            response_labels=labels[1:],
         ).logits
         # Padding at the left of an answer is unseen too, where the mask says so.
         left = torch.tensor([[1, 0, 6]])
@@ -107,7 +103,7 @@ def test_company_and_padding_change_nothing():
 
 def test_labels_and_speakers_matter_and_are_told_from_the_ids():
     model = small(**EMPATHETIC)
-    given = {"input_ids": HISTORIES, "label_ids": LABELS, "decoder_input_ids": ANSWERS}
+    given = {"input_ids": HISTORIES, "label_ids": OF_TOKENS, "decoder_input_ids": ANSWERS}
     segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1, 1], [0] * 9])
     with torch.no_grad():
         one = model(**given, response_labels=torch.tensor([7, 9])).logits
@@ -139,7 +135,7 @@ def test_the_loss_is_the_mean_over_targets_with_smoothing():
 @pytest.mark.parametrize("settings", [{}, EMPATHETIC])
 def test_generate_uses_the_cache_and_every_input(settings):
     model = small(**settings)
-    given = {"input_ids": HISTORIES, "label_ids": LABELS, "attention_mask": HISTORIES != 1}
+    given = {"input_ids": HISTORIES, "label_ids": OF_TOKENS, "attention_mask": HISTORIES != 1}
     if settings:
         given["response_labels"] = torch.tensor([7, 9])
     for how in ({"num_beams": 1}, {"num_beams": 4, "num_return_sequences": 2}):
@@ -193,36 +189,60 @@ try:
 except ValueError:
     pass
 model = auto.from_pretrained(folder, trust_remote_code=True).eval()
-assert not any(name.startswith("edos_dataset") for name in sys.modules)
 ids = torch.tensor([[0, 5, 6, 2]])
 if kind == "model":
+    from transformers import pipeline
+    answer = pipeline("response-generation", model=folder, trust_remote_code=True, device="cpu")
+    one = {"turns": ["where is the dog", "so"], "labels": ["sad", 40], "label": "Proud"}
+    print(answer(one, num_beams=2, max_new_tokens=6), answer(["where is the dog", one], num_beams=2, max_new_tokens=6))
+    print(answer("where", num_beams=3, num_return_sequences=2, max_new_tokens=6))
     print(model.generate(ids, response_labels=torch.tensor([3]), max_new_tokens=5, num_beams=3).tolist())
 else:
+    from transformers import pipeline
+    tell = pipeline("text-classification", model=folder, trust_remote_code=True, device="cpu")
+    print(tell("where is the dog"))
     print(model(ids).logits.argmax(-1).tolist())
+assert not any(name.startswith("edos_dataset") for name in sys.modules)
 """
 
 
 @pytest.mark.slow
 def test_models_travel_with_their_code(tmp_path):
+    """In a process that has never heard of this package: `generate`, and the pipelines of texts and dialogues."""
+    model = save_responder(tmp_path, id2label=dict(enumerate(LABELS)), **EMPATHETIC)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    predictor = ResponsePredictor.from_pretrained(tmp_path / "predictor")
     ids = torch.tensor([[0, 5, 6, 2]])
-    model, predictor = small(**EMPATHETIC), small(ResponsePredictor)
-    wanted = {
-        "model": model.generate(ids, response_labels=torch.tensor([3]), max_new_tokens=5, num_beams=3).tolist(),
-        "predictor": predictor(ids).logits.argmax(-1).tolist(),
-    }
-    for kind, each in (("model", model), ("predictor", predictor)):
-        each.save_pretrained(tmp_path / kind)
-        assert {path.name for path in (tmp_path / kind).glob("*.py")} >= {f"{kind}.py", "layers.py", "config.py"}
-        command = [sys.executable, "-c", OUTSIDE, str(tmp_path / kind), kind]
+    history = tokenizer("where is the dog", return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        chances = predictor(history).logits.softmax(1)[0]
+        raw = predictor(ids).logits.argmax(-1).tolist()
+    turns = batch_histories([encode_history(tokenizer, ["where is the dog", "so"], [LABELS.index("sad"), 40])], 1)
+    how = {"num_beams": 2, "max_new_tokens": 6, "no_repeat_ngram_size": 4}
+    said = [
+        tokenizer.decode(model.generate(**given, **how)[0], skip_special_tokens=True).strip()
+        for given in (turns | {"response_labels": torch.tensor([LABELS.index("proud")])}, {"input_ids": history})
+    ]
+    generated = model.generate(ids, response_labels=torch.tensor([3]), max_new_tokens=5, num_beams=3).tolist()
+    own, label = {"generated_text": said[0]}, {"label": LABELS[chances.argmax()], "score": chances.max().item()}
+    for kind, folder in (("model", tmp_path), ("predictor", tmp_path / "predictor")):
+        assert {path.name for path in folder.glob("*.py")} >= {f"{kind}.py", "layers.py", "config.py"}
         run = subprocess.run(
-            command,
-            cwd=tmp_path,
+            [sys.executable, "-c", OUTSIDE, str(folder), kind],
+            cwd=tmp_path.parent,
             text=True,
             capture_output=True,
             env={"PATH": "/usr/bin", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home"), "OMP_NUM_THREADS": "1"},
         )
         assert run.returncode == 0, run.stderr
-        assert run.stdout.strip() == str(wanted[kind])
+        lines = run.stdout.strip().splitlines()
+        if kind == "model":
+            assert lines[0] == f"{own} {[{'generated_text': said[1]}, own]}"
+            assert len(ast.literal_eval(lines[1])) == 2 and lines[2] == str(generated)
+        else:
+            told = ast.literal_eval(lines[0])[0]
+            assert told["label"] == label["label"] and told["score"] == pytest.approx(label["score"], abs=1e-5)
+            assert lines[1] == str(raw)
 
 
 def test_copying_is_learned():

@@ -17,22 +17,11 @@ from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns
 from edos_dataset.runs.recipes import RecipeError, dump_recipe, parse_recipe
 from edos_dataset.runs.settings import override
 from edos_dataset.segmentation.turns.stage import SegmentTurns
+from foreign_code import EVIL, change
 from small_models import save_dialogue_classifier, save_plain_classifier
 
 ROOT = Path(__file__).parents[3]
 OURS = ("DialogueClassifier", "DialogueClassifierConfig")
-EVIL = """
-import pathlib
-pathlib.Path(__file__).with_name("ran").touch()
-pathlib.Path({ran!r}).touch()
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
-class Config(BertConfig):
-    model_type = "evil"
-class Model(BertForSequenceClassification):
-    config_class = Config
-class Token(PreTrainedTokenizerFast):
-    pass
-"""
 
 
 @pytest.fixture
@@ -43,10 +32,6 @@ def yes(monkeypatch):
     load_labeler.cache_clear()
     yield
     load_labeler.cache_clear()
-
-
-def change(path, **values):
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
 def spoil(folder, where, prefix=""):

@@ -1,0 +1,104 @@
+"""A model of transformers, asked for one token after the other, for rows that are chosen anew at every step: what beam
+search and sampling stand on. Encoder-decoders and decoders alone are asked in the same way.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+READ = ("input_ids", "attention_mask", "segment_ids", "label_ids")
+"""What the encoder reads; all other inputs condition the answer."""
+
+
+class Steps:
+    """The state of an answer's generation: keys and values of what is there, for every row.
+
+    A row is one answer in the making; several may belong to one history, which is read once. Keys and values of the
+    history are copied only when rows appear or vanish, those of the answer at every step.
+
+    Args:
+        model: an encoder-decoder, or a decoder, of transformers; it must be in evaluation mode.
+        given: what it reads, each with a row for every history: `input_ids` and `attention_mask`, for a decoder padded
+            at the left; of a `ResponseModel` also `segment_ids`, `label_ids`, `response_labels`, `response_segments`.
+
+    Attributes:
+        owners: [rows], the number of the history that each row answers.
+    """
+
+    def __init__(self, model: Any, given: Mapping[str, torch.Tensor]) -> None:  # noqa: ANN401
+        self.model = model
+        self._reads_apart = bool(model.config.is_encoder_decoder)
+        self._given = {name: value for name, value in given.items() if value is not None}
+        ids = self._given["input_ids"]
+        self._given.setdefault("attention_mask", torch.ones_like(ids))
+        if hasattr(model, "next_segments") and "response_segments" not in self._given:
+            segments = model.next_segments(ids, self._given.get("segment_ids"))
+            self._given |= {} if segments is None else {"response_segments": segments}
+        self.owners = torch.arange(len(ids), device=ids.device)
+        self._cache: Any = None
+        self._source = torch.empty(0)
+
+    def first(self) -> torch.Tensor:
+        """Read the histories; return the logits of every answer's first token, [histories, vocabulary]."""
+        read = {name: self._given[name] for name in READ if name in self._given}
+        if not self._reads_apart:
+            places = (read["attention_mask"].cumsum(1) - 1).clamp(min=0)
+            return self._ask(**read, position_ids=places)
+        self._source = self.model.get_encoder()(**read)[0]
+        start = self._setting("decoder_start_token_id")
+        return self._ask(decoder_input_ids=torch.full_like(self.owners, start)[:, None], **self._context())
+
+    def next(self, parents: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Append a token to rows; return the logits of what follows, [new rows, vocabulary].
+
+        Args:
+            parents: [new rows], the rows that are continued, by their numbers at the last step; one may be continued
+                several times, or not at all.
+            tokens: [new rows], what each is continued by.
+        """
+        owners = self.owners[parents]
+        if self._reads_apart:
+            self._cache.self_attention_cache.batch_select_indices(parents)
+            if not owners.equal(self.owners):
+                self._cache.cross_attention_cache.batch_select_indices(parents)
+            self.owners = owners
+            return self._ask(decoder_input_ids=tokens[:, None], **self._context())
+        self._cache.batch_select_indices(parents)
+        self.owners = owners
+        mask = self._given["attention_mask"][owners]
+        seen = self._cache.get_seq_length() + 1
+        mask = torch.cat([mask, mask.new_ones(len(mask), seen - mask.shape[1])], 1)
+        return self._ask(input_ids=tokens[:, None], attention_mask=mask, position_ids=mask.sum(1, keepdim=True) - 1)
+
+    @property
+    def ends(self) -> list[int]:
+        """Ids of the tokens that end an answer."""
+        ends = self._setting("eos_token_id")
+        return list(ends) if isinstance(ends, list | tuple) else [ends]
+
+    def _context(self) -> dict[str, Any]:
+        """Return the history of every row, and what conditions its answer."""
+        rest = {name: value[self.owners] for name, value in self._given.items() if name not in READ}
+        # Its keys are in the cache after the first step, but models ask for its shape; a view costs nothing.
+        source = (
+            self._source if len(self._source) == len(self.owners) else self._source[:1].expand(len(self.owners), -1, -1)
+        )
+        return {"encoder_outputs": (source,), "attention_mask": self._given["attention_mask"][self.owners], **rest}
+
+    def _ask(self, **inputs: Any) -> torch.Tensor:  # noqa: ANN401
+        out = self.model(**inputs, past_key_values=self._cache, use_cache=True)
+        self._cache = out.past_key_values
+        logits: torch.Tensor = out.logits[:, -1].float()
+        return logits
+
+    def _setting(self, name: str) -> Any:  # noqa: ANN401
+        """Return what the model's generation is set to, such as the id of a token.
+
+        Raises:
+            ValueError: it is not set.
+        """
+        for config in (self.model.generation_config, self.model.config):
+            if (value := getattr(config, name, None)) is not None:
+                return value
+        raise ValueError(f"the model {self.model.config.name_or_path!r} has no {name}: set it in its generation_config")

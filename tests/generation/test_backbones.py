@@ -1,0 +1,142 @@
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
+
+from edos_dataset.generation.backbones import PromptWriter
+from edos_dataset.generation.prompts import PromptFormat, add_label_tokens, encode_pair, encode_prompt, label_token
+from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.stepping import Steps
+from edos_dataset.generation.tokenizer import train_tokenizer
+from edos_dataset.labels import LABEL_IDS, LABELS
+from foreign_code import EVIL, change
+from small_responders import TEXTS
+
+DIALOGUES = [["the dog ran home", "where is the dog"], ["I am happy"], ["so the dog was home", "where", "today"]]
+KNOWN = [[LABEL_IDS["sad"], LABEL_IDS["questioning"]], [22], [9, 36, 40]]
+
+
+def save_backbone(folder, kind="gpt2", form=None):
+    """Save an untrained language model of transformers with a tokenizer; return both."""
+    tokenizer = train_tokenizer([*TEXTS, "A: where B: there"], 300)
+    torch.manual_seed(0)
+    size = {"vocab_size": len(tokenizer), "bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+    if kind == "gpt2":
+        config = GPT2Config(n_positions=400, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3, **size)
+        model = GPT2LMHeadModel(config).eval()
+    else:
+        size |= {"encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+        size |= {"encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "d_model": 32, "init_std": 0.3}
+        model = BartForConditionalGeneration(BartConfig(decoder_start_token_id=2, **size)).eval()
+    if form is not None:
+        if form.labels == "tokens":
+            assert add_label_tokens(model, tokenizer) == 41 and add_label_tokens(model, tokenizer) == 0
+            with torch.no_grad():
+                model.get_input_embeddings().weight[-41:].normal_()
+        form.save(folder)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return model, tokenizer
+
+
+def test_labels_stand_as_words_or_tokens():
+    turns, labels = DIALOGUES[0], KNOWN[0]
+    told = {
+        style: PromptFormat(style).lines(turns, labels, LABEL_IDS["consoling"]) for style in ("none", "words", "tokens")
+    }
+    assert told["none"] == ["B: the dog ran home\n", "A: where is the dog\n", "B:"]
+    assert told["words"] == ["B (sad): the dog ran home\n", "A (questioning): where is the dog\n", "B (consoling):"]
+    assert told["tokens"][0] == "B<|sad|>: the dog ran home\n" and told["tokens"][-1] == "B<|consoling|>:"
+    assert PromptFormat("words", turns=1).lines(turns, None) == ["A: where is the dog\n", "B:"]
+    assert PromptFormat().lines(["two\nlines "]) == ["A: two lines\n", "B:"]
+    for wrong in ({"labels": "word"}, {"turns": 0}, {"turns": True}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} is "):
+            PromptFormat(**wrong)
+
+
+def test_pairs_are_cut_where_the_answer_is_not(tmp_path):
+    _, tokenizer = save_backbone(tmp_path)
+    lines = PromptFormat().lines(DIALOGUES[0])
+    whole = tokenizer("".join(lines))["input_ids"]
+    words = tokenizer(" I am happy", add_special_tokens=False)["input_ids"]
+    assert encode_pair(tokenizer, lines, "I  am happy", causal=False) == (whole, [*words, 2])
+    ids, labels = encode_pair(tokenizer, lines, "I am happy", causal=True)
+    assert ids == [*whole, *words, 2] and labels == [-100] * len(whole) + [*words, 2]
+    assert encode_prompt(tokenizer, lines, len(whole) - 1) == tokenizer("".join(lines[1:]))["input_ids"]
+    assert encode_prompt(tokenizer, lines, 4) == whole[-4:]
+    ids, labels = encode_pair(tokenizer, lines, "I am happy", causal=True, max_tokens=12, response_tokens=3)
+    assert len(ids) == 12 and labels == [-100] * 9 + [*words[:2], 2]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart"])
+@pytest.mark.parametrize("style", ["none", "words", "tokens"])
+def test_any_language_model_answers(tmp_path, kind, style):
+    model, tokenizer = save_backbone(tmp_path, kind, PromptFormat(style))
+    responder = Responder.load(tmp_path, batch=2)
+    assert isinstance(responder.writer, PromptWriter) and responder.writer.takes_labels == (style != "none")
+    given = {"beams": 4, "max_tokens": 8, "history_labels": KNOWN}
+    label = None if style == "none" else "consoling"
+    found = responder.respond(DIALOGUES, label, 2, **given)
+    for number, turns in enumerate(DIALOGUES):
+        alone = responder.respond([turns], label, 2, **given | {"history_labels": [KNOWN[number]]})[0]
+        assert [each.text for each in alone] == [each.text for each in found[number]]
+        assert {each.label for each in alone} == {label} and all("\n" not in each.text for each in alone)
+        # The score is the model's own, of the prompt that it would be trained on.
+        best = alone[0]
+        lines = responder.writer.form.lines(turns, KNOWN[number], None if label is None else LABEL_IDS[label])
+        prompt = torch.tensor([tokenizer("".join(lines))["input_ids"]])
+        with torch.no_grad():
+            if kind == "gpt2":
+                chances = model(prompt).logits[:, -1].log_softmax(-1)
+            else:
+                chances = model(prompt, decoder_input_ids=torch.tensor([[2]])).logits[:, -1].log_softmax(-1)
+        read = responder.writer.read([turns], [KNOWN[number]], [None if label is None else LABEL_IDS[label]])
+        with torch.no_grad():
+            assert (Steps(responder.writer.model, read).first().log_softmax(-1) - chances).abs().max() < 1e-4
+        assert best.score < 0
+    if style != "none":
+        others = {responder.respond(DIALOGUES[:1], each, **given | {"history_labels": KNOWN[:1]})[0][0].text for each in LABELS}  # fmt: skip  # noqa: E501
+        assert len(others) > 1
+
+
+def test_an_adapter_changes_the_answers_of_its_base(tmp_path):
+    peft = pytest.importorskip("peft")
+    base, tokenizer = save_backbone(tmp_path / "base")
+    config = peft.LoraConfig(r=2, target_modules=["c_attn"], task_type="CAUSAL_LM")
+    config.base_model_name_or_path = str(tmp_path / "base")
+    torch.manual_seed(1)
+    adapted = peft.get_peft_model(AutoModelForCausalLM.from_pretrained(tmp_path / "base"), config)
+    for name, values in adapted.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(values)
+    adapted.save_pretrained(tmp_path / "adapter")
+    tokenizer.save_pretrained(tmp_path / "adapter")
+    PromptFormat("words").save(tmp_path / "adapter")
+    responder = Responder.load(tmp_path / "adapter")
+    assert responder.writer.takes_labels
+    ids = torch.tensor([[5, 6, 7]])
+    with torch.no_grad():
+        logits = responder.writer.model(ids).logits
+        assert (logits - adapted.eval()(ids).logits).abs().max() < 1e-4 < (logits - base(ids).logits).abs().max()
+    assert responder.respond(DIALOGUES, "sad", history_labels=KNOWN, beams=2, max_tokens=5)
+    (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
+    (tmp_path / "adapter" / "adapter_model.bin").write_bytes(b"pickle")
+    with pytest.raises(ValueError, match="pickle"):
+        Responder.load(tmp_path / "adapter")
+
+
+def test_code_of_a_language_model_is_not_run_unasked(tmp_path, monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda *_: "yes")
+    save_backbone(tmp_path)
+    (tmp_path / "evil.py").write_text(EVIL.format(ran=str(tmp_path / "ran")))
+    names = {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"}
+    change(tmp_path / "config.json", model_type="evil", auto_map=names)
+    with pytest.raises(ValueError, match="brings code of its own"):
+        Responder.load(tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_label_token_is_never_said(tmp_path):
+    model, tokenizer = save_backbone(tmp_path, form=PromptFormat("tokens"))
+    token = tokenizer.convert_tokens_to_ids(label_token(3))
+    writer = Responder.load(tmp_path).writer
+    assert token in writer.never and 2 not in writer.never and 2 in writer.model.generation_config.eos_token_id

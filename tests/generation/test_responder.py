@@ -1,0 +1,158 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from edos_dataset.generation.responder import Responder
+from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labels import LABELS
+from foreign_code import EVIL, change
+from small_responders import EMPATHETIC, save_responder
+
+DIALOGUES = [["the dog ran home", "where is the dog"], ["I am happy"], ["so the dog was home", "where", "today"]]
+KNOWN = [[3, 36], [22], [9, 36, 40]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("responder")
+    save_responder(folder, **EMPATHETIC)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def responder(folder):
+    return Responder.load(folder, labeler="fast", batch=2)
+
+
+def test_every_candidate_has_another_predicted_label(responder):
+    chances = responder.predict(DIALOGUES, KNOWN)
+    assert chances.shape == (3, 41) and np.allclose(chances.sum(1), 1, atol=1e-5)
+    found = responder.respond(DIALOGUES, candidates=3, beams=4, history_labels=KNOWN, max_tokens=8)
+    for row, candidates in zip(chances, found, strict=True):
+        best = (-row).argsort()[:3]
+        assert [candidate.label for candidate in candidates] == [LABELS[label] for label in best]
+        assert [candidate.probability for candidate in candidates] == pytest.approx(row[best], abs=1e-5)
+        assert all(candidate.text and candidate.score < 0 for candidate in candidates)
+
+
+def test_a_label_can_be_forced(responder):
+    given = {"beams": 6, "history_labels": KNOWN, "max_tokens": 8}
+    forced = responder.respond(DIALOGUES, "Consoling", 3, **given)
+    for candidates in forced:
+        assert {candidate.label for candidate in candidates} == {"consoling"}
+        assert len({candidate.text for candidate in candidates}) == 3
+        assert [each.score for each in candidates] == sorted((each.score for each in candidates), reverse=True)
+        assert candidates[0].probability is None
+    some = responder.respond(DIALOGUES, [None, "consoling", LABELS.index("proud")], **given)
+    assert some[1] == forced[1][:1] and some[2][0].label == "proud"
+    assert some[0] == responder.respond(DIALOGUES, **given)[0]
+    every = {responder.respond(DIALOGUES[:1], label, **given | {"history_labels": KNOWN[:1]})[0][0].text for label in range(41)}  # fmt: skip  # noqa: E501
+    assert len(every) > 1, "the label decides what is said"
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_company_changes_no_answer(responder, sample):
+    given = {"candidates": 2, "beams": 4, "sample": sample, "max_tokens": 8}
+    together = responder.respond(DIALOGUES, history_labels=KNOWN, **given)
+    backwards = responder.respond(DIALOGUES[::-1], history_labels=KNOWN[::-1], **given)[::-1]
+    for number, own in enumerate(together):
+        alone = responder.respond([DIALOGUES[number]], history_labels=[KNOWN[number]], **given)[0]
+        for other in (alone, backwards[number]):
+            assert [(each.text, each.label) for each in other] == [(each.text, each.label) for each in own]
+            assert [each.score for each in other] == pytest.approx([each.score for each in own], abs=1e-5)
+
+
+def test_drawn_answers_come_from_the_seed(responder):
+    given = {"labels": "sad", "candidates": 3, "sample": True, "history_labels": KNOWN, "max_tokens": 8}
+    before = torch.random.get_rng_state()
+    first = responder.respond(DIALOGUES, seed=1, **given)
+    assert first == responder.respond(DIALOGUES, seed=1, **given) != responder.respond(DIALOGUES, seed=2, **given)
+    assert before.equal(torch.random.get_rng_state())
+
+
+def test_the_history_is_labelled_by_the_labeler(responder):
+    chances = load_labeler("fast").predict_proba(DIALOGUES).argmax(1).tolist()
+    labels = responder.history_labels(DIALOGUES)
+    assert [len(own) for own in labels] == [2, 1, 3] and sum(labels, []) == chances
+    given = {"beams": 3, "max_tokens": 6}
+    found = responder.respond(DIALOGUES, **given)
+    assert found == responder.respond(DIALOGUES, history_labels=labels, **given)
+    others = [[(label + 1) % 41 for label in own] for own in labels]
+    assert found != responder.respond(DIALOGUES, history_labels=others, **given)
+
+
+def test_a_plain_model_answers_without_labels(tmp_path):
+    save_responder(tmp_path, predictor=False)
+    responder = Responder.load(tmp_path, labeler="no such labeler")
+    found = responder.respond(DIALOGUES, candidates=3, beams=4, max_tokens=8)
+    assert all({each.label for each in own} == {None} and len({each.text for each in own}) == 3 for own in found)
+    with pytest.raises(ValueError, match="trained without labels"):
+        responder.respond(DIALOGUES, "sad")
+
+
+def test_what_cannot_be_answered_is_refused(responder, tmp_path):
+    save_responder(tmp_path, predictor=False, **EMPATHETIC)
+    with pytest.raises(ValueError, match="no predictor of the answer's label .* give a label"):
+        Responder.load(tmp_path).respond([["where"]], history_labels=[[1]])
+    assert Responder.load(tmp_path).respond([["where"]], "sad", history_labels=[[1]], beams=2, max_tokens=5)
+    for wrong, told in (
+        ((["a text"],), "no list of turns"),
+        (([[]],), "dialogue 0 has no turn"),
+        ((DIALOGUES, "glad"), "unknown label 'glad'"),
+        ((DIALOGUES, ["sad"]), "got 1 labels for 3 dialogues"),
+        ((DIALOGUES, 41), "from 0 to 40, got 41"),
+        ((DIALOGUES, None, 0), "candidates must be a whole number from 1"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            responder.respond(*wrong, history_labels=KNOWN)
+    assert responder.respond([]) == []
+
+
+def test_no_code_of_a_folder_is_run(tmp_path, monkeypatch):
+    """Neither asked for on the terminal, nor because it has the name of ours, nor as a tokenizer."""
+    monkeypatch.setattr("builtins.input", lambda *_: "yes")
+    save_responder(tmp_path, **EMPATHETIC)
+    wanted = Responder.load(tmp_path).respond([["where"]], "sad", history_labels=[[1]], beams=2, max_tokens=5)
+    ran = tmp_path.parent / "ran"
+    for part in (tmp_path, tmp_path / "predictor"):
+        for path in part.glob("*.py"):
+            path.write_text(EVIL.format(ran=str(ran)))
+        (part / "evil.py").write_text(EVIL.format(ran=str(ran)))
+        names = {"AutoConfig": "evil.Config", "AutoModelForSeq2SeqLM": "evil.Model", "AutoModel": "evil.Model"}
+        change(part / "config.json", auto_map=names, custom_pipelines={})
+    found = Responder.load(tmp_path).respond([["where"]], "sad", history_labels=[[1]], beams=2, max_tokens=5)
+    assert found == wanted
+    change(
+        tmp_path / "tokenizer_config.json", tokenizer_class="Token", auto_map={"AutoTokenizer": [None, "evil.Token"]}
+    )
+    try:
+        Responder.load(tmp_path)
+    except ValueError as error:
+        assert "brings code of its own" in str(error)
+    change(tmp_path / "config.json", model_type="evil")
+    with pytest.raises(ValueError):
+        Responder.load(tmp_path)
+    assert not ran.exists()
+
+
+def test_a_damaged_folder_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"holds no response model: it has no config\.json"):
+        Responder.load(tmp_path)
+    save_responder(tmp_path, **EMPATHETIC)
+    tokenizer = (tmp_path / "tokenizer.json").read_text()
+    other = json.loads(tokenizer)
+    other["model"]["vocab"] = {word: number for word, number in other["model"]["vocab"].items() if number < 200}
+    other["model"]["merges"] = []
+    (tmp_path / "tokenizer.json").write_text(json.dumps(other))
+    with pytest.raises(ValueError, match="is another model's"):
+        Responder.load(tmp_path)
+    (tmp_path / "tokenizer.json").write_text(tokenizer)
+    change(tmp_path / "config.json", num_layers=3)
+    with pytest.raises(ValueError, match="weights and its configuration do not go together"):
+        Responder.load(tmp_path)
+    change(tmp_path / "config.json", num_layers=2)
+    (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(ValueError, match="pickle"):
+        Responder.load(tmp_path)
