@@ -39,9 +39,10 @@ from edos_dataset.runs.shards import write_text
 from training.generator.batches import updates_in_epoch
 from training.generator.corpus import load_corpus
 from training.generator.fit import plan, take_step
-from training.generator.model import Learner, build_learner
+from training.generator.model import build_learner
 from training.generator.pairs import Pairs, pairs_of
 from training.generator.recipe import GeneratorRecipe, read_recipe
+from training.generator.tasks import Learner
 from training.loop.processes import precision_of
 
 RECIPE = Path(__file__).parents[1] / "training" / "recipes" / "small" / "plain.yaml"
@@ -67,7 +68,7 @@ class CountingCollator(DataCollatorForSeq2Seq):
     def __call__(self, features: list[dict[str, Any]], return_tensors: str | None = None) -> Any:  # noqa: ANN401
         """Return the padded batch."""
         self.counts.append(sum(len(row["input_ids"]) + len(row["labels"]) for row in features))
-        padded = super().__call__  # type: ignore[no-untyped-call]
+        padded: Any = super().__call__
         return padded([{name: row[name] for name in ("input_ids", "labels")} for row in features])
 
 
@@ -175,7 +176,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus = load_corpus(recipe, arguments.data_dir, None, Path(folder))
         learner = build_learner(recipe, corpus.parts["train"], None, Path(folder))
-    pairs = pairs_of(corpus.parts["train"], learner.tokenizer, learner.task.frame, recipe.max_tokens)
+    pairs = pairs_of(corpus.parts["train"], learner.tokenizer, recipe.max_tokens)
     batch, precision = round(len(pairs) / updates_in_epoch(pairs, recipe)), precision_of("auto", on_cpu=True)
     theirs = bart(learner, recipe)
     speeds: dict[str, list[float]] = {"ours": [], "Trainer": [], "Trainer, group_by_length": []}

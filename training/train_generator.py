@@ -34,7 +34,6 @@ from edos_dataset.schema import SPLITS
 from training.generator.corpus import load_corpus
 from training.generator.fit import fit, updates_of
 from training.generator.model import build_learner
-from training.generator.pairs import pairs_of
 from training.generator.recipe import GeneratorRecipe, read_recipe
 from training.generator.results import write_results
 from training.loop.checkpoints import remove_checkpoints
@@ -89,13 +88,7 @@ def train(recipe: GeneratorRecipe, accelerator: Accelerator, arguments: argparse
         corpus = load_corpus(recipe, arguments.data_dir, arguments.dialogues, cache)
         set_seed(recipe.seed)
         learner = build_learner(recipe, corpus.parts["train"], arguments.start, arguments.out)
-    drop = recipe.long_pairs == "drop"
-    parts = {
-        split: pairs_of(
-            corpus.parts[split], learner.tokenizer, learner.task.frame, recipe.max_tokens, recipe.history_turns, drop
-        )
-        for split in SPLITS
-    }
+    parts = {split: learner.task.pairs(corpus.parts[split], recipe) for split in SPLITS}
     if empty := [split for split, part in parts.items() if not len(part)]:
         raise ValueError(f"no pair is left for {' and '.join(empty)}: raise max_tokens, {recipe.max_tokens} now")
     set_seed(recipe.seed, device_specific=True)  # the model starts alike in all processes; dropout differs

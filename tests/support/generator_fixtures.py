@@ -79,3 +79,25 @@ def write_recipe(path, **settings):
 def arguments(recipe, data, out, *more):
     """Return the script's arguments."""
     return ["--recipe", str(recipe), "--data-dir", str(data), "--out", str(out), "--threads", "1", *map(str, more)]
+
+
+def make_backbone(folder, kind):
+    """Write a tiny model of others, "gpt2" or "t5", with a tokenizer of bytes."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
+
+    from edos_dataset.generation.tokenizer import train_tokenizer
+
+    tokenizer = train_tokenizer([" ".join(WORDS)], 300)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    ends = {"bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1}
+    size = {"vocab_size": len(tokenizer), "initializer_range": 0.15}
+    if kind == "gpt2":
+        config = GPT2Config(n_positions=256, n_embd=32, n_layer=1, n_head=2, **size, **ends)
+        model = GPT2LMHeadModel(config)
+    else:
+        sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "decoder_start_token_id": 1}
+        model = T5ForConditionalGeneration(T5Config(**size, **sizes, **ends))
+    model.save_pretrained(folder)
+    return folder

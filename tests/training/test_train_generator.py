@@ -16,10 +16,13 @@ from generator_fixtures import (
     arguments,
     copying,
     labelled_by_opening,
+    make_backbone,
     saying_the_label,
     write_conversations,
     write_recipe,
 )
+from training.generator.corpus import load_corpus
+from training.generator.recipe import read_recipe
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -191,6 +194,48 @@ def test_patience_ends_a_training_and_its_best_weights_are_kept(place):
     assert len(found) < 40 and [at for _, at in found].index(update) == len(found) - 3
     assert read(folder, "record.json")["best_update"] == update
     assert read(folder, "metrics.json")["validation"]["cross_entropy"] == pytest.approx(best, abs=1e-5)
+
+
+OTHERS = [
+    ("gpt2", {"kind": "causal_lora", "label_form": "tokens", "lora_rank": 4}),
+    ("gpt2", {"kind": "causal_lora", "label_form": "words", "lora_rank": 0}),
+    ("t5", {"kind": "seq2seq_lora", "label_form": "words", "lora_rank": 4}),
+    ("gpt2", {"kind": "gpt2_two_heads", "history_turns": 3, "lora_rank": 0, "mean_over": "pairs"}),
+]
+
+
+@pytest.mark.parametrize(("backbone", "settings"), OTHERS)
+def test_models_of_others_are_trained_and_load_as_writers(place, tmp_path, backbone, settings):
+    import torch
+
+    from edos_dataset.generation.backbones import load_backbone
+    from edos_dataset.generation.prompts import encode_pair
+
+    base = make_backbone(tmp_path / "base", backbone)
+    more = {"max_tokens": 120, "batch_tokens": 4000, "micro_tokens": 4000, "epochs": 6, "learning_rate": 0.01}
+    recipe = write_recipe(tmp_path / "recipe.yaml", base_model=str(base), **more, **settings)
+    out = tmp_path / "out"
+    run_here(*arguments(recipe, place.folder / "saying", out), script=SCRIPT)
+    found, figures = losses(out, "validation_cross_entropy"), read(out, "metrics.json")
+    assert min(found) < found[0] and figures["test"]["perplexity"] < figures["unigram"]["perplexity"]
+    adapted = settings["lora_rank"] > 0
+    writer = load_backbone(out, base=base if adapted else None)
+    assert writer.form.labels == settings.get("label_form", "none")
+    # What was measured is what the saved model does.
+    table = load_corpus(read_recipe(recipe), place.folder / "saying", None, tmp_path / "cache").parts["test"]
+    nats = count = 0
+    for row in table.to_pylist():
+        for turn in range(1, len(row["texts"])):
+            known = row["labels"] if writer.takes_labels else [None] * len(row["labels"])
+            lines = writer.form.lines(row["texts"][:turn], known[:turn], known[turn])
+            causal = backbone == "gpt2"
+            ids, labels = encode_pair(writer.tokenizer, lines, row["texts"][turn], causal=causal)
+            with torch.no_grad():
+                loss = writer.model(input_ids=torch.tensor([ids]), labels=torch.tensor([labels])).loss
+            targets = sum(label != -100 for label in labels)
+            nats, count = nats + float(loss) * targets, count + targets
+    assert count == figures["test"]["targets"]
+    assert nats / count == pytest.approx(figures["test"]["cross_entropy"], rel=1e-3)
 
 
 @pytest.mark.parametrize(

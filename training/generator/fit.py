@@ -17,10 +17,9 @@ from training.classifier.batches import WeightAverage
 from training.classifier.model import grouped
 from training.generator.batches import epoch, forward_passes, updates_in_epoch
 from training.generator.measure import costs_of, figures_of
-from training.generator.model import Learner
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import Task
+from training.generator.tasks import Learner, Task
 from training.loop.checkpoints import Progress, resume
 from training.loop.log import Log
 from training.loop.rates import rate_factor

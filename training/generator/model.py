@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import torch
@@ -13,25 +13,12 @@ from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
 from edos_dataset.generation.tokenizer import train_tokenizer
 from edos_dataset.labels import LABEL_IDS, LABELS
-from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import AnswerTask, LabelTask, Task
+from training.generator.others import build_other
+from training.generator.recipe import OF_OTHERS, GeneratorRecipe
+from training.generator.tasks import AnswerTask, LabelTask, Learner
 
 TOKENIZER = "tokenizer-in-training"
 """Folder, beside the checkpoints, of a tokenizer that was learned for this training."""
-
-
-class Learner(NamedTuple):
-    """What is trained.
-
-    Attributes:
-        model: with its first weights.
-        tokenizer: its own.
-        task: what it learns.
-    """
-
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    task: Task
 
 
 def build_tokenizer(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, out: Path) -> PreTrainedTokenizerBase:
@@ -66,6 +53,10 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
     Raises:
         ValueError: the model in `start` is of another kind or size than the recipe's.
     """
+    if recipe.kind in OF_OTHERS:
+        if start is not None:
+            raise ValueError(f"--start is for models of ours: name {start} as base_model in a recipe of {recipe.kind}")
+        return build_other(recipe)
     tokenizer = build_tokenizer(recipe, train, start, out)
     kind: Any = ResponsePredictor if recipe.kind == "predictor" else ResponseModel
     config = _config(recipe, tokenizer)

@@ -1,6 +1,6 @@
 """A part of the corpus as token ids: every turn once, in one long row, of which histories and answers are stretches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,9 +13,6 @@ from edos_dataset.arrays import Ints
 
 _AT_ONCE = 20_000
 """Turns that are tokenised at once."""
-
-Frame = Callable[[list[int], int], tuple[list[int], list[int]]]
-"""Token ids of a turn's words and its label → what stands before them and behind."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,6 @@ class Pairs:
 def pairs_of(
     table: pa.Table,
     tokenizer: PreTrainedTokenizerBase,
-    frame: Frame,
     max_tokens: int,
     history_turns: int | None = None,
     drop: bool = False,
@@ -89,8 +85,7 @@ def pairs_of(
 
     Args:
         table: CONVERSATIONS.
-        tokenizer: of the model.
-        frame: what stands around a turn.
+        tokenizer: of the model; its end token stands before and behind every turn.
         max_tokens: of a history, and of an answer.
         history_turns: of a history at most; None for any number.
         drop: leave out a pair whose history is longer, as the papers do.
@@ -98,7 +93,8 @@ def pairs_of(
     texts, offsets = table["texts"].combine_chunks(), table["texts"].combine_chunks().offsets.to_numpy()
     offsets, flat = offsets - offsets[0], texts.flatten().to_pylist()
     labels = np.asarray(table["labels"].combine_chunks().flatten().fill_null(0).to_numpy(), np.int8)
-    tokens, lengths, before = _tokenised(flat, labels, tokenizer, frame)
+    tokens, lengths = _tokenised(flat, tokenizer)
+    before = np.ones(len(flat), np.int16)
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     dialogue = np.repeat(np.arange(len(table)), np.diff(offsets))
     opening = offsets[:-1][dialogue]
@@ -126,21 +122,14 @@ def pairs_of(
     )
 
 
-def _tokenised(
-    texts: Sequence[str], labels: npt.NDArray[np.int8], tokenizer: PreTrainedTokenizerBase, frame: Frame
-) -> tuple[npt.NDArray[np.int32], Ints, npt.NDArray[np.int16]]:
-    """Return the tokens of all turns, framed, how many each has, and how many of them stand before its words."""
-    parts, lengths, before = [], [], []
+def _tokenised(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> tuple[npt.NDArray[np.int32], Ints]:
+    """Return the tokens of all turns, each between two end tokens, and how many each has with them."""
+    parts, lengths = [], []
+    end = tokenizer.eos_token_id
     for start in range(0, len(texts), _AT_ONCE):
         block = list(texts[start : start + _AT_ONCE])
         read = tokenizer(block, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        row: list[int] = []
-        for ids, label in zip(read, labels[start : start + _AT_ONCE].tolist(), strict=True):
-            front, back = frame(ids, label)
-            framed = [*front, *ids, *back]
-            row += framed
-            lengths.append(len(framed))
-            before.append(len(front))
-        parts.append(np.array(row, np.int32))
+        parts.append(np.array([each for ids in read for each in (end, *ids, end)], np.int32))
+        lengths += [len(ids) + 2 for ids in read]
     joined = np.concatenate(parts) if parts else np.zeros(0, np.int32)
-    return joined, np.array(lengths, np.int64), np.array(before, np.int16)
+    return joined, np.array(lengths, np.int64)

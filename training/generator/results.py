@@ -13,9 +13,10 @@ from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.runs.shards import write_text
 from training.generator.corpus import Corpus
 from training.generator.measure import measured, unigram
-from training.generator.model import TOKENIZER, Learner
+from training.generator.model import TOKENIZER
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe, settings_of
+from training.generator.tasks import Learner
 from training.loop.checkpoints import Progress
 from training.loop.circumstances import circumstances
 from training.loop.log import draw_learning_curves
@@ -54,11 +55,13 @@ def write_results(
     if not accelerator.is_main_process:
         return figures
     of_labels = recipe.kind == "predictor"
-    vocabulary = model.config.num_labels if of_labels else model.config.vocab_size
+    vocabulary = model.config.num_labels if of_labels else len(learner.tokenizer)
     figures["unigram"] = unigram(learner.task, parts["train"], parts["test"], vocabulary, of_labels)
     record = make_record(learner, parts, corpus, recipe, arguments) | _making(parts, progress, recipe, accelerator)
     model.save_pretrained(out)
     learner.tokenizer.save_pretrained(out)
+    if learner.form is not None:
+        learner.form.save(out)
     shutil.rmtree(out / TOKENIZER, ignore_errors=True)
     record["files"] = digests_of(out)
     write_text(out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")

@@ -1,17 +1,18 @@
 """What a kind of model reads of pairs, and what it loses by them."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
-from training.generator.pairs import Pairs
-
-IGNORED = -100
-"""Id of what is no target."""
+from edos_dataset.generation.config import IGNORED
+from edos_dataset.generation.prompts import PromptFormat
+from training.generator.pairs import Pairs, pairs_of
+from training.generator.recipe import GeneratorRecipe
 
 Batch = dict[str, torch.Tensor]
 
@@ -19,8 +20,8 @@ Batch = dict[str, torch.Tensor]
 class Task(Protocol):
     """What a model of a kind learns."""
 
-    def frame(self, ids: list[int], label: int) -> tuple[list[int], list[int]]:
-        """Return the token ids that stand before a turn's words and behind them."""
+    def pairs(self, table: pa.Table, recipe: GeneratorRecipe) -> Pairs:
+        """Return the pairs of conversations (CONVERSATIONS)."""
         ...
 
     def batch(self, pairs: Pairs, rows: Ints) -> Batch:
@@ -38,7 +39,40 @@ class Task(Protocol):
         ...
 
 
-class AnswerTask:
+class Learner(NamedTuple):
+    """What is trained.
+
+    Attributes:
+        model: with its first weights.
+        tokenizer: its own.
+        task: what it learns.
+        form: how a model of others is told histories; None for ours.
+    """
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    task: Task
+    form: PromptFormat | None = None
+
+
+class OwnTask:
+    """What models of ours read: turns between an end token each, as RoBERTa joins texts.
+
+    Args:
+        tokenizer: of the model.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        self.start, self.end, self.padding = tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id
+
+    def pairs(self, table: pa.Table, recipe: GeneratorRecipe) -> Pairs:
+        """Return the pairs of conversations."""
+        drop = recipe.long_pairs == "drop"
+        return pairs_of(table, self.tokenizer, recipe.max_tokens, recipe.history_turns, drop)
+
+
+class AnswerTask(OwnTask):
     """Encoder and decoder of ours: the answer, token by token.
 
     Args:
@@ -47,12 +81,8 @@ class AnswerTask:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, conditioned: bool) -> None:
-        self.start, self.end, self.padding = tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id
+        super().__init__(tokenizer)
         self.conditioned = conditioned
-
-    def frame(self, ids: list[int], label: int) -> tuple[list[int], list[int]]:
-        """Return an end token for both: RoBERTa joins texts so; the first of a history becomes a start."""
-        return [self.end], [self.end]
 
     def targets(self, pairs: Pairs) -> Ints:
         """Return the tokens of the answers."""
@@ -82,15 +112,8 @@ class AnswerTask:
         return token_losses(logits, targets, smoothing)
 
 
-class LabelTask:
+class LabelTask(OwnTask):
     """The predictor: the label of the answer, from the history alone."""
-
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self.start, self.end, self.padding = tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id
-
-    def frame(self, ids: list[int], label: int) -> tuple[list[int], list[int]]:
-        """Return an end token for both."""
-        return [self.end], [self.end]
 
     def targets(self, pairs: Pairs) -> Ints:
         """Return 1 for each pair."""

@@ -49,7 +49,7 @@ def tokenizer():
 def test_pairs_are_what_the_models_read_of_texts(tokenizer, max_tokens):
     table = table_of(TEXTS)
     task = AnswerTask(tokenizer, conditioned=True)
-    pairs = pairs_of(table, tokenizer, task.frame, max_tokens)
+    pairs = pairs_of(table, tokenizer, max_tokens)
     expected = []
     for texts, labels in zip(TEXTS, table["labels"].to_pylist(), strict=True):
         for turn in range(1, len(texts)):
@@ -72,16 +72,15 @@ def test_pairs_are_what_the_models_read_of_texts(tokenizer, max_tokens):
 
 
 def test_long_histories_are_cut_or_dropped(tokenizer):
-    frame = AnswerTask(tokenizer, conditioned=False).frame
-    cut, dropped = (pairs_of(table_of(TEXTS), tokenizer, frame, 40, drop=drop) for drop in (False, True))
+    cut, dropped = (pairs_of(table_of(TEXTS), tokenizer, 40, drop=drop) for drop in (False, True))
     assert cut.left_out["history too long"] == 0 < dropped.left_out["history too long"] == len(cut) - len(dropped)
-    single = pairs_of(table_of(TEXTS), tokenizer, frame, 100, history_turns=1)
+    single = pairs_of(table_of(TEXTS), tokenizer, 100, history_turns=1)
     assert (single.answer - single.first == 1).all() and len(single) == 6
 
 
 def test_a_predictor_is_asked_for_the_label_of_the_answer(tokenizer):
     task = LabelTask(tokenizer)
-    pairs = pairs_of(table_of(TEXTS), tokenizer, task.frame, 100)
+    pairs = pairs_of(table_of(TEXTS), tokenizer, 100)
     batch = task.batch(pairs, np.array([0, 2]))
     assert batch["targets"].tolist() == [1, 3] and task.targets(pairs).tolist() == [1] * 6
     assert "decoder_input_ids" not in batch and "response_labels" not in batch
@@ -259,7 +258,7 @@ def test_labelled_lines_are_read(tmp_path):
 
 def test_figures_are_those_of_their_definitions(tokenizer):
     task = AnswerTask(tokenizer, conditioned=False)
-    pairs = pairs_of(table_of(TEXTS), tokenizer, task.frame, 100)
+    pairs = pairs_of(table_of(TEXTS), tokenizer, 100)
     rows = np.array([0, 2])
     targets = task.targets(pairs)[rows]
     figures = measure.figures_of(task, pairs, rows, np.array([3.0, 5.0]), np.array([1, 2]))
