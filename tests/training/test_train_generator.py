@@ -217,8 +217,9 @@ def test_models_of_others_are_trained_and_load_as_writers(place, tmp_path, backb
     out = tmp_path / "out"
     run_here(*arguments(recipe, place.folder / "saying", out), script=SCRIPT)
     found, figures = losses(out, "validation_cross_entropy"), read(out, "metrics.json")
-    assert min(found) < found[0] and figures["test"]["perplexity"] < figures["unigram"]["perplexity"]
     adapted = settings["lora_rank"] > 0
+    assert min(found) < found[0] - 0.5
+    assert adapted or figures["test"]["perplexity"] < figures["unigram"]["perplexity"]
     writer = load_backbone(out, base=base if adapted else None)
     assert writer.form.labels == settings.get("label_form", "none")
     # What was measured is what the saved model does.

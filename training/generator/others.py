@@ -1,8 +1,10 @@
 """Models of others, whole or with LoRA adapters, as learners."""
 
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
@@ -75,3 +77,17 @@ def _adapted(model: Any, recipe: GeneratorRecipe, tokens: list[int]) -> Any:  # 
         trainable_token_indices=tokens or None,
     )
     return library.get_peft_model(model, settings)
+
+
+def drop_doubles(folder: Path) -> None:
+    """Take out of a saved adapter what stands in it twice: of rows that an output layer shares with the table of words
+    only the table's are read back.
+    """
+    path = folder / "adapter_model.safetensors"
+    if path.is_file():
+        weights = load_file(path)
+        tables = [name for name in weights if name.endswith(".trainable_tokens_delta")]
+        output = [name for name in tables if ".lm_head." in name]
+        if len(tables) > len(output) and all(torch.equal(weights[name], weights[tables[0]]) for name in tables):
+            kept = {name: value for name, value in weights.items() if name not in output}
+            save_file(kept, path, {"format": "pt"})

@@ -159,9 +159,6 @@ class TwoHeadsTask(CausalTask):
 
     def batch(self, pairs: Pairs, rows: Ints) -> Batch:
         """Return each row twice, [rows, 2, longest]: with an answer of another pair, then with its own."""
-        other = (
-            np.arange(len(pairs)) + np.random.default_rng(_SEED).integers(1, max(2, len(pairs)), len(pairs))
-        ) % len(pairs)
         own = super().batch(pairs, rows)
         prompts = pairs.history_tokens[rows]
         false = pairs.answer[self._others(len(pairs))[rows]]

@@ -14,6 +14,7 @@ from edos_dataset.runs.shards import write_text
 from training.generator.corpus import Corpus
 from training.generator.measure import measured, unigram
 from training.generator.model import TOKENIZER
+from training.generator.others import drop_doubles
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe, settings_of
 from training.generator.tasks import Learner
@@ -62,6 +63,7 @@ def write_results(
     learner.tokenizer.save_pretrained(out)
     if learner.form is not None:
         learner.form.save(out)
+        drop_doubles(out)
     shutil.rmtree(out / TOKENIZER, ignore_errors=True)
     record["files"] = digests_of(out)
     write_text(out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
