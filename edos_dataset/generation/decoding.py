@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from edos_dataset.generation.stepping import Steps
+from edos_dataset.generation.stepping import Steps, largest
 
 NEVER = -torch.inf
 
@@ -74,8 +74,8 @@ def beam_search(
     free = torch.full_like(steps.owners, beams)
     found: list[list[Answer]] = [[] for _ in range(len(logits))]
     for length in range(1, max_tokens + 1):
-        totals, choices = _continued(logits, scores, tokens, block, never, ends if length == max_tokens else beams)
-        parents, picked, totals = _best(totals, choices, steps.owners, free)
+        chances = _chances(logits, tokens, block, never, ends if length == max_tokens else None)
+        parents, picked, totals = _best(chances, scores, steps.owners, free)
         _keep_stranded(found, steps.owners, parents, tokens, scores, alpha)
         tokens, owners = torch.cat([tokens[parents], picked[:, None]], 1), steps.owners[parents]
         ended = torch.isin(picked, ends)
@@ -131,10 +131,7 @@ def nucleus_sample(
     tokens, scores = steps.owners.new_empty(len(logits), 0), logits.new_zeros(len(logits))
     found: list[Answer | None] = [None] * len(logits)
     for length in range(1, max_tokens + 1):
-        chances = logits.log_softmax(1)
-        _bar(chances, tokens, block, never)
-        if length == max_tokens:  # an answer that has not ended ends here
-            chances = torch.full_like(chances, NEVER).index_copy(1, ends, chances[:, ends])
+        chances = _chances(logits, tokens, block, never, ends if length == max_tokens else None)
         draws = torch.tensor([float(torch.rand(1, generator=generators[owner])) for owner in steps.owners.tolist()])
         picked = _drawn(chances / temperature, draws.to(chances.device), top_p)
         totals = scores + chances.gather(1, picked[:, None]).squeeze(1)
@@ -153,42 +150,41 @@ def nucleus_sample(
     return [answer for answer in found if answer is not None]
 
 
-def _continued(
-    logits: torch.Tensor,
-    scores: torch.Tensor,
-    tokens: torch.Tensor,
-    block: int | None,
-    never: Sequence[int],
-    wanted: "int | torch.Tensor",
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the best continuations of every row: totals and tokens, both [rows, number]; only by certain tokens where
-    `wanted` names these.
+def _chances(
+    logits: torch.Tensor, tokens: torch.Tensor, block: int | None, never: Sequence[int], only: torch.Tensor | None
+) -> torch.Tensor:
+    """Return the log-probabilities of every row's next token, [rows, vocabulary]; minus infinity for what may not
+    follow: `never`, what would repeat an n-gram of the row, and, where `only` names some, all other tokens.
     """
     chances = logits.log_softmax(1)
-    _bar(chances, tokens, block, never)
-    if isinstance(wanted, int):
-        best, choices = chances.topk(min(wanted, chances.shape[1]), dim=1)
-    else:
-        best, place = chances[:, wanted].max(1, keepdim=True)
-        choices = wanted[place]
-    return scores[:, None] + best, choices
+    if never:
+        chances[:, list(never)] = NEVER
+    length = tokens.shape[1]
+    if block is not None and length >= block:
+        windows = tokens.unfold(1, block, 1)
+        same = (windows[..., :-1] == tokens[:, None, length - block + 1 :]).all(-1)
+        rows, places = same.nonzero(as_tuple=True)
+        chances[rows, windows[rows, places, -1]] = NEVER
+    return chances if only is None else torch.full_like(chances, NEVER).index_copy(1, only, chances[:, only])
 
 
 def _best(
-    totals: torch.Tensor, choices: torch.Tensor, owners: torch.Tensor, free: torch.Tensor
+    chances: torch.Tensor, scores: torch.Tensor, owners: torch.Tensor, free: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return, for each history, the best continuations of its rows, as many as it has places free: the rows that are
     continued, the tokens and the totals, history after history, best first. What is barred is never among them.
     """
-    flat, order = totals.flatten().sort(descending=True, stable=True)
-    order = order[~flat.isneginf()]
-    rows = order // totals.shape[1]
-    by_owner = owners[rows].argsort(stable=True)
-    order, rows = order[by_owner], rows[by_owner]
-    counts = torch.bincount(owners[rows], minlength=len(free))
-    ranks = torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[owners[rows]]
-    kept = ranks < free[owners[rows]]
-    return rows[kept], choices.flatten()[order[kept]], totals.flatten()[order[kept]]
+    parts, first = [], 0
+    numbers, counts = torch.unique_consecutive(owners, return_counts=True)
+    for places, count in zip(free[numbers].tolist(), counts.tolist(), strict=True):
+        rows = slice(first, first + count)
+        parents, picked, totals = largest(chances[rows], scores[rows], places)
+        parts.append(torch.stack([parents + first, picked]))
+        scores = torch.cat([scores, totals])
+        first += count
+    totals, (parents, picked) = scores[first:], torch.cat(parts, 1)
+    possible = ~totals.isneginf()
+    return parents[possible], picked[possible], totals[possible]
 
 
 def _keep_stranded(
@@ -205,18 +201,6 @@ def _keep_stranded(
         if owner not in going and not any(answer.finished for answer in found[owner]):
             score = float(scores[row]) / max(tokens.shape[1], 1) ** alpha
             found[owner].append(Answer(tuple(tokens[row].tolist()), score, False))
-
-
-def _bar(logits: torch.Tensor, tokens: torch.Tensor, block: int | None, never: Sequence[int]) -> None:
-    """Set to minus infinity, in place, what may not follow: `never`, and what would repeat an n-gram of a row."""
-    if never:
-        logits[:, list(never)] = NEVER
-    length = tokens.shape[1]
-    if block is not None and length >= block:
-        windows = tokens.unfold(1, block, 1)
-        same = (windows[..., :-1] == tokens[:, None, length - block + 1 :]).all(-1)
-        rows, places = same.nonzero(as_tuple=True)
-        logits[rows, windows[rows, places, -1]] = NEVER
 
 
 def _drawn(logits: torch.Tensor, draws: torch.Tensor, top_p: float) -> torch.Tensor:

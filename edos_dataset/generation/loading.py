@@ -89,8 +89,10 @@ def load_own(folder: Path, kind: Any, device: str) -> tuple[Any, Any]:  # noqa: 
     check_tokenizer(folder, tokenizer, config, config.vocab_size)
     if tokenizer.eos_token_id != config.eos_token_id or tokenizer.bos_token_id != config.bos_token_id:
         raise ModelError(f"the tokenizer in {folder} is another model's: it starts or ends texts by other tokens")
-    if kind.config_class is PredictorConfig and config.num_labels != len(LABELS):
-        raise ModelError(f"{folder} predicts {config.num_labels} labels, not our {len(LABELS)}")
+    if kind.config_class is PredictorConfig:
+        names = [str(config.id2label[number]).lower() for number in sorted(config.id2label)]
+        if names not in (list(LABELS), [f"label_{number}" for number in range(len(LABELS))]):
+            raise ModelError(f"{folder} predicts other labels than our {len(LABELS)}, or in another order (id2label)")
     if model.device.type == "cpu":
         pack_linears(model)
     return model, tokenizer

@@ -4,12 +4,23 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel, T5Config
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BloomConfig,
+    BloomForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+)
 from transformers import T5ForConditionalGeneration as T5
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 from edos_dataset.generation.decoding import beam_search, nucleus_sample
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
+from edos_dataset.generation.stepping import largest
 from meed2 import FOLDER, arrays, fill, names, needs_peer
 from small_responders import EMPATHETIC, SMALL, small
 
@@ -148,7 +159,7 @@ def test_where_every_way_is_barred_an_answer_comes_still():
     for answer in nucleus_sample(Scripted({4: 0.0}), given, generators(1, 2), max_tokens=20):
         assert (answer.tokens, answer.finished, answer.score) == ((4, 4, 4, 4), False, 0.0)
     # An end only at the second token, of a worse score than the beam that is then barred: it is what ended that comes.
-    script = Scripted({4: 0.0, 5: -9.0}, {4: 0.0, 2: -9.0}, {4: 0.0})
+    script = Scripted({4: 0.0, 5: -9.0}, {4: 0.0, 2: -8.0}, {4: 0.0})
     for answers in beam_search(script, given, beams=2, max_tokens=20):
         assert [(answer.tokens, answer.finished) for answer in answers] == [((4,), True)]
         assert not any(answer.score == -torch.inf for answer in answers)
@@ -164,6 +175,14 @@ def stock(kind):
         config = GPT2Config(n_positions=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3, **size)
         ids = torch.tensor([[5, 6, 7, 8], [1, 1, 9, 5]])
         return GPT2LMHeadModel(config).eval(), {"input_ids": ids, "attention_mask": (ids != 1).long()}
+    if kind in ("bloom", "llama"):
+        if kind == "bloom":
+            model = BloomForCausalLM(BloomConfig(**size, hidden_size=32, n_layer=2, n_head=4, initializer_range=0.3))
+        else:
+            shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+            model = LlamaForCausalLM(LlamaConfig(**size, **shape, initializer_range=0.3))
+        ids = torch.tensor([[5, 6, 7, 8], [1, 1, 9, 5]])
+        return model.eval(), {"input_ids": ids, "attention_mask": (ids != 1).long()}
     if kind == "bart":
         layers = {"encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
         layers |= {"encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "d_model": 32, "init_std": 0.3}
@@ -175,11 +194,11 @@ def stock(kind):
     return model.eval(), {"input_ids": ids, "attention_mask": (ids != 1).long()}
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "bart", "t5"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "bloom", "bart", "t5"])
 def test_models_of_others_are_searched_in_the_same_way(kind):
     model, given = stock(kind)
     wanted = model.generate(**given, max_new_tokens=8, do_sample=False, num_beams=1, pad_token_id=1)
-    start = given["input_ids"].shape[1] if kind == "gpt2" else 1
+    start = 1 if kind in ("bart", "t5") else given["input_ids"].shape[1]
     for number, answers in enumerate(beam_search(model, given, beams=1, max_tokens=9, block=None)):
         best = wanted[number, start:].tolist()
         assert list(answers[0].tokens) == (best[: best.index(2)] if 2 in best else best)
@@ -208,6 +227,20 @@ def test_drawing_keeps_to_the_nucleus_and_to_its_generators():
     assert greedy.tokens == beam_search(model, row(given, 0), beams=1, max_tokens=9)[0][0].tokens
     cold = nucleus_sample(model, row(given, 0), generators(9), top_p=1.0, temperature=1e-4, max_tokens=9)[0]
     assert cold.tokens == greedy.tokens and cold.score == pytest.approx(greedy.score, abs=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "words", "number"), [(3, 1000, 8), (1, 640, 5), (32, 300, 32), (2, 50, 7), (1, 3, 9)])
+def test_the_largest_are_found_by_blocks_as_by_sorting(rows, words, number):
+    generator = torch.Generator().manual_seed(rows)
+    chances, scores = torch.randn(rows, words, generator=generator), torch.randn(rows, generator=generator)
+    chances[torch.rand(rows, words, generator=generator) < 0.9] = -torch.inf
+    chances[:, -1] = 3.0  # behind the last whole block
+    sums = chances + scores[:, None]
+    found, columns, best = largest(chances, scores, number)
+    assert best.equal(sums.flatten().sort(descending=True).values[: min(number, rows * words)])
+    assert sums[found, columns].equal(best)
+    possible = ~best.isneginf()
+    assert len(set(zip(found[possible].tolist(), columns[possible].tolist(), strict=True))) == possible.sum()
 
 
 @pytest.mark.parametrize("wrong", [{"beams": 0}, {"max_tokens": 0}, {"block": 0}, {"beams": 2.0}])

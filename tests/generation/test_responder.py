@@ -153,6 +153,28 @@ def test_a_damaged_folder_is_told(tmp_path):
     with pytest.raises(ValueError, match="weights and its configuration do not go together"):
         Responder.load(tmp_path)
     change(tmp_path / "config.json", num_layers=2)
+    names = json.loads((tmp_path / "predictor" / "config.json").read_text())["id2label"]
+    change(tmp_path / "predictor" / "config.json", id2label=names | {"0": names["1"], "1": names["0"]})
+    with pytest.raises(ValueError, match="other labels than our 41, or in another order"):
+        Responder.load(tmp_path)
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(ValueError, match="pickle"):
         Responder.load(tmp_path)
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_model_of_the_hub_comes_without_code_unless_trusted(tmp_path, monkeypatch, trust):
+    save_responder(tmp_path, **EMPATHETIC)
+    asked = []
+
+    def fetch(name, **how):
+        asked.append((name, how["allow_patterns"]))
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    responder = Responder.load("owner/chat", trust)
+    assert responder.predictor is not None and [name for name, _ in asked] == ["owner/chat"]
+    assert ("*.py" in asked[0][1]) == trust and not {"*.bin", "*.pt"} & set(asked[0][1])
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: (_ for _ in ()).throw(OSError("offline")))
+    with pytest.raises(ValueError, match="'owner/chat' is neither a folder nor a model that the Hub gave: offline"):
+        Responder.load("owner/chat")
