@@ -120,7 +120,7 @@ def take_step(
     targets = task.targets(pairs)
     total = float(targets[rows].sum()) if recipe.mean_over == "tokens" else float(len(rows))
     # Sorted by length before they are dealt out, so that the processes get equally much to do.
-    ranked = rows[np.argsort((pairs.history_tokens + pairs.answer_tokens)[rows], kind="stable")]
+    ranked = rows[np.argsort(pairs.history_tokens[rows] + pairs.answer_tokens[rows], kind="stable")]
     own = ranked[accelerator.process_index :: accelerator.num_processes]
     silent = len(own) == 0  # every process must take part in the exchange of gradients
     passes = forward_passes(ranked[:1] if silent else own, pairs, recipe.micro_tokens)

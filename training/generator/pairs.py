@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -48,17 +49,17 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.answer)
 
-    @property
+    @cached_property
     def begin(self) -> Ints:
         """[pairs], where the history begins in the tokens: at its oldest turn, or within a turn that is too long."""
         return np.maximum(self.bounds[self.first], self.bounds[self.answer] - self.max_tokens)
 
-    @property
+    @cached_property
     def history_tokens(self) -> Ints:
         """[pairs], tokens of each history."""
         return self.bounds[self.answer] - self.begin
 
-    @property
+    @cached_property
     def answer_tokens(self) -> Ints:
         """[pairs], tokens of each answer that are to be learned: its words and its end."""
         return self.bounds[self.answer + 1] - self.bounds[self.answer] - self.before[self.answer]
