@@ -33,7 +33,8 @@ from training.labels.conventions import CONVENTIONS
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.sources import FILMS, NAMES, Corpus, Taught, load_corpus
 from training.labels.targets import Kind, Target
-from training.train_labels import figures_of, learn, precision_of
+from training.loop.processes import precision_of
+from training.train_labels import figures_of, learn
 
 PLAIN = "plain"
 CHECKPOINT_EVERY = 200
@@ -99,7 +100,9 @@ def run(name: str, recipe: LabelsRecipe, corpus: Corpus, data_dir: Path, work: P
         base_model = contrasted(data_dir, recipe.base_model, *CONTRASTED, work.absolute() / "pairs")
         recipe = replace(recipe, base_model=base_model)
     arguments = argparse.Namespace(out=folder, checkpoint_every=CHECKPOINT_EVERY)
-    accelerator = Accelerator(mixed_precision=precision_of(recipe), log_with="tensorboard", project_dir=str(folder))
+    accelerator = Accelerator(
+        mixed_precision=precision_of(recipe.precision), log_with="tensorboard", project_dir=str(folder)
+    )
     conventions = {"all": NAMES} if TRIALS[name].one_convention else dict(CONVENTIONS)
     with mock.patch.dict(CONVENTIONS, conventions, clear=True):
         learned = learn(*changed(TRIALS[name], recipe, corpus, data_dir), accelerator, arguments)

@@ -25,20 +25,19 @@ import os
 import sys
 from pathlib import Path
 
-import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
-from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.batches import Examples
-from training.classifier.checkpoints import remove_checkpoints
 from training.classifier.data import load_data
 from training.classifier.fit import fit
 from training.classifier.model import build_model, build_tokenizer, merge_adapters
 from training.classifier.prediction import teach
 from training.classifier.recipe import ClassifierRecipe, read_recipe
 from training.classifier.results import publish, write_results
+from training.loop.checkpoints import remove_checkpoints
+from training.loop.processes import start_processes
 
 
 def main() -> None:
@@ -46,7 +45,7 @@ def main() -> None:
     arguments = parse_arguments()
     try:
         recipe = read_recipe(arguments.recipe)
-        accelerator = start_processes(recipe, arguments)
+        accelerator = start_processes(recipe.precision, arguments.out, arguments.threads, arguments.processes)
         train(recipe, accelerator, arguments)
     except (RecipeError, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
@@ -99,25 +98,6 @@ def parse_arguments() -> argparse.Namespace:
         if value is not None and value < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     return arguments
-
-
-def start_processes(recipe: ClassifierRecipe, arguments: argparse.Namespace) -> Accelerator:
-    """Join the other processes of this training, if there are any."""
-    # accelerate launch leaves every process one thread (OMP_NUM_THREADS=1), also the only one.
-    torch.set_num_threads(
-        arguments.threads or max(1, available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-    )
-    # Several CPU processes are announced by this variable alone; a GPU, accelerate finds by itself.
-    on_cpu = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
-    accelerator = Accelerator(
-        mixed_precision=recipe.precision, cpu=on_cpu, log_with="tensorboard", project_dir=str(arguments.out)
-    )
-    if arguments.processes and accelerator.num_processes != arguments.processes:
-        raise ValueError(
-            f"{accelerator.num_processes} processes run, not {arguments.processes}: check how accelerate launch is "
-            "configured"
-        )
-    return accelerator
 
 
 def train(recipe: ClassifierRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:

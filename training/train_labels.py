@@ -20,16 +20,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.context import ContextClassifier
-from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import RecipeError
-from training.classifier.checkpoints import remove_checkpoints
 from training.classifier.model import build_tokenizer
 from training.labels.answers import Vectors, answers_of, hits, rows_of, vectors_of
 from training.labels.conventions import convention_of
@@ -39,6 +36,8 @@ from training.labels.plan import Lessons, lessons_of
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.results import calibrate_model, make_record, rounded, write_model
 from training.labels.sources import NAMES, Corpus, load_corpus
+from training.loop.checkpoints import remove_checkpoints
+from training.loop.processes import start_processes
 
 
 class Learned(NamedTuple):
@@ -66,10 +65,7 @@ def main() -> None:
     arguments = parse_arguments()
     try:
         recipe = read_recipe(arguments.recipe)
-        torch.set_num_threads(arguments.threads or _threads())
-        accelerator = Accelerator(
-            mixed_precision=precision_of(recipe), log_with="tensorboard", project_dir=str(arguments.out)
-        )
+        accelerator = start_processes(recipe.precision, arguments.out, arguments.threads)
         train(recipe, accelerator, arguments)
     except (RecipeError, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
@@ -152,20 +148,6 @@ def figures_of(held: Vectors, answers: Mapping[str, Floats]) -> dict[str, Any]:
         "turns": {name: len(rows_of(held, name)) for name in held.sources},
         "right": {name: rounded(hits(held, logits)) for name, logits in answers.items()},
     }
-
-
-def _threads() -> int:
-    return max(1, available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-
-
-def precision_of(recipe: LabelsRecipe) -> str:
-    """Return the precision of the forward pass; "auto" is bf16 where processors or GPU multiply in it."""
-    if recipe.precision != "auto":
-        return recipe.precision
-    if torch.cuda.is_available():
-        return "bf16" if torch.cuda.is_bf16_supported() else "no"
-    capable = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if capable else "no"
 
 
 if __name__ == "__main__":

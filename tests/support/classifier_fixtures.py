@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
@@ -85,15 +86,14 @@ def arguments(recipe, data, out, *more):
     return ["--recipe", str(recipe), "--data-dir", str(data), "--out", str(out), "--threads", "1", *map(str, more)]
 
 
-def run_here(*values):
-    """Run the script in this process."""
+def run_here(*values, script=SCRIPT):
+    """Run a script of training/ in this process."""
     from accelerate.state import AcceleratorState, GradientState
 
-    from training import train_classifier
-
-    with mock.patch.object(sys, "argv", [str(SCRIPT), *values]), mock.patch.dict(os.environ, ENVIRONMENT):
+    main = import_module(f"training.{script.stem}").main
+    with mock.patch.object(sys, "argv", [str(script), *values]), mock.patch.dict(os.environ, ENVIRONMENT):
         try:
-            train_classifier.main()
+            main()
         finally:
             AcceleratorState._reset_state(reset_partial_state=True)
             GradientState._reset_state()

@@ -17,12 +17,13 @@ from edos_dataset.arrays import Ints
 from edos_dataset.metrics.calibration import softmax
 from edos_dataset.metrics.classification import cross_entropy
 from training.classifier.batches import Examples, WeightAverage, micro_batches, pad
-from training.classifier.checkpoints import Progress, resume
 from training.classifier.data import Data
-from training.classifier.log import Log
 from training.classifier.model import parameter_groups, token_ids
 from training.classifier.prediction import predict
 from training.classifier.recipe import ClassifierRecipe
+from training.loop.checkpoints import Progress, resume
+from training.loop.log import Log
+from training.loop.rates import rate_factor
 
 
 def fit(
@@ -44,7 +45,7 @@ def fit(
     )
     average = WeightAverage(model, recipe.averaging)
     rates = torch.optim.lr_scheduler.LambdaLR(
-        optimizer.optimizer, lambda update: rate_factor(update, len(plan), recipe)
+        optimizer.optimizer, lambda update: rate_factor(update, len(plan), recipe.warmup, recipe.schedule)
     )
     accelerator.register_for_checkpointing(average, rates)
     progress = resume(arguments.out, fingerprint(recipe, examples, arguments), accelerator)
@@ -64,7 +65,8 @@ def fit(
                 value = cross_entropy(softmax(logits), data.validation.labels)
                 if progress.judge(value, recipe.patience) and accelerator.is_main_process:
                     progress.keep_best(model, arguments.out)
-            log.evaluation(progress.update, value, float(np.mean(logits.argmax(axis=1) == data.validation.labels)))
+            right = float(np.mean(logits.argmax(axis=1) == data.validation.labels))
+            log.evaluation(progress.update, value, accuracy=right)
         if progress.update % arguments.checkpoint_every == 0 and progress.update < len(plan):
             progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
@@ -110,23 +112,6 @@ def take_step(
     optimizer.step()
     optimizer.zero_grad()
     return float(accelerator.reduce(loss_sum, "sum"))
-
-
-def rate_factor(update: int, updates: int, recipe: ClassifierRecipe) -> float:
-    """Return the learning rate of an update (from 0) relative to its highest: linear warm-up, then a linear decay to
-    zero or none.
-    """
-    if recipe.schedule == "constant":
-        return min(1.0, (update + 1) / max(1, round(recipe.warmup * updates)))
-    return linear_rate(update, updates, recipe.warmup)
-
-
-def linear_rate(update: int, updates: int, warmup: float) -> float:
-    """Return the learning rate of an update (from 0) relative to its highest: it rises over a share of the updates,
-    then falls to zero.
-    """
-    rising = max(1, round(warmup * updates))
-    return (update + 1) / rising if update < rising else (updates - update) / max(1, updates - rising)
 
 
 def fingerprint(recipe: ClassifierRecipe, examples: Examples, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -2,24 +2,18 @@
 
 import argparse
 import json
-import os
-import platform
 import re
 from dataclasses import asdict
-from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.runs.shards import digest
 from training.classifier.data import Data
 from training.classifier.recipe import ClassifierRecipe
+from training.loop.circumstances import circumstances
 
 DEFAULT_ON_HUB = f"sentence-transformers/{DEFAULT_MODEL}"
-PACKAGES = ("torch", "transformers", "accelerate", "numpy")
 TAUGHT = (
     "The automatic labels of EmpatheticDialogues' later turns, from which it learned, are those of the authors' "
     "classifier, which had been trained on the "
@@ -60,10 +54,7 @@ def make_record(
         "seed": recipe.seed,
         "recipe": {**asdict(recipe), "base_model": base},
         "command": _command(data, arguments),
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "hardware": f"{platform.machine()}, {os.cpu_count()} processors"
-        + (f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        **circumstances(),
     }
 
 

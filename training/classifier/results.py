@@ -18,10 +18,10 @@ from edos_dataset.publishing.cards.model import render_model_card
 from edos_dataset.publishing.cards.model_header import widget_examples
 from edos_dataset.runs.shards import replacing, write_text
 from training.classifier.data import Data
-from training.classifier.log import draw_learning_curves
 from training.classifier.prediction import logits_of
 from training.classifier.recipe import ClassifierRecipe
 from training.classifier.record import make_record
+from training.loop.log import draw_learning_curves
 
 WIDGET = (
     "I can't believe you did this for me, thank you so much!",

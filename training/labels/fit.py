@@ -18,15 +18,15 @@ from transformers import PreTrainedTokenizerBase
 from edos_dataset.arrays import Ints
 from edos_dataset.encoders.batches import token_batches
 from training.classifier.batches import WeightAverage, pad
-from training.classifier.checkpoints import Progress, resume
-from training.classifier.fit import linear_rate
-from training.classifier.log import Log
 from training.labels.answers import answers_of, hits, vectors_of
 from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import Lessons, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
+from training.loop.checkpoints import Progress, resume
+from training.loop.log import Log
+from training.loop.rates import linear_rate
 
 _LOOKED_AT = 1000
 """Held-out turns of a source that a look takes, about."""

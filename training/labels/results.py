@@ -2,12 +2,8 @@
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,7 @@ from edos_dataset.publishing.cards.markdown import percent, table
 from edos_dataset.publishing.cards.model import render_model_card
 from edos_dataset.releases.labelled_sets.sources import SOURCES
 from edos_dataset.runs.shards import digest, write_text
-from training.classifier.record import DEFAULT_ON_HUB, PACKAGES, TAUGHT
+from training.classifier.record import DEFAULT_ON_HUB, TAUGHT
 from training.examples import CROWD_LICENCE, WEAK_LICENCE
 from training.labels.answers import Vectors, rows_of
 from training.labels.calibration import calibrate
@@ -30,6 +26,7 @@ from training.labels.conventions import ANSWERS
 from training.labels.plan import Lessons, shares_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import CROWD, FILMS, WEAK, Corpus
+from training.loop.circumstances import circumstances
 
 _LIMITATIONS = {
     "weak_annotated": TAUGHT,
@@ -130,9 +127,7 @@ def make_record(
         "recipe": {**asdict(recipe), "base_model": base},
         "command": f"accelerate launch training/train_labels.py --recipe {_told(arguments.recipe)} --data-dir "
         f"$EDOS_DATA_DIR --out {_told(arguments.out)}",
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "hardware": f"{platform.machine()}, {os.cpu_count()} processors",
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        **circumstances(),
         **making,
     }
 

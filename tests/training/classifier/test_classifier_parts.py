@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import training.classifier.batches
-import training.classifier.checkpoints
 import training.classifier.data
 import training.classifier.fit
 import training.classifier.model
 import training.classifier.recipe
 import training.examples
+import training.loop.checkpoints
+import training.loop.rates
 from classifier_fixtures import CROWD, WEAK, make_backbone, write_recipe, write_weak
 from edos_dataset.labels import EMOTIONS, LABELS
 
@@ -65,7 +66,8 @@ def backbone(tmp_path_factory):
     ],
 )
 def test_the_rate_warms_up_and_decays_to_zero(update, settings, factor):
-    assert training.classifier.fit.rate_factor(update, 100, recipe_of(**settings)) == pytest.approx(factor)
+    recipe = recipe_of(**settings)
+    assert training.loop.rates.rate_factor(update, 100, recipe.warmup, recipe.schedule) == pytest.approx(factor)
 
 
 @pytest.mark.parametrize("budget", [1, 12, 40, 10_000])
@@ -152,7 +154,7 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_training_that_diverged_stops_with_a_sentence(value):
-    progress = training.classifier.checkpoints.Progress(update=7)
+    progress = training.loop.checkpoints.Progress(update=7)
     assert progress.judge(2.0, 2) and not progress.judge(2.0, 2), "equal is not lower"
     with pytest.raises(ValueError, match="cross-entropy of update 7 is (nan|inf): lower the recipe's learning rates"):
         progress.judge(value, 2)
@@ -408,5 +410,5 @@ def test_checkpoints_of_other_programs_are_not_removed(tmp_path):
     other.mkdir()
     (other / "trainer_state.json").write_text("{}")
     with pytest.raises(ValueError, match="checkpoint-500 is of another program: choose another --out, or move it away"):
-        training.classifier.checkpoints.resume(tmp_path, {}, None)
+        training.loop.checkpoints.resume(tmp_path, {}, None)
     assert (other / "trainer_state.json").is_file()

@@ -14,7 +14,6 @@ from accelerate import Accelerator
 from classifier_fixtures import read_log
 from edos_dataset.labels import LABEL_IDS, LABELS
 from small_models import small_context_classifier, small_tokenizer
-from training.classifier.fit import linear_rate
 from training.labels.answers import answers_of, hits, vectors_of
 from training.labels.fit import batches_of, fingerprint, fit, head_loss, take_step
 from training.labels.loss import loss_of
@@ -23,6 +22,7 @@ from training.labels.plan import lessons_of, turns_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Kind, Target, whole_set
+from training.loop.rates import linear_rate
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 HAPPY, SAD, PLAIN = (LABEL_IDS[name] for name in ("joyful", "sad", "neutral"))

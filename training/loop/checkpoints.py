@@ -1,4 +1,4 @@
-"""Checkpoints of a classifier's training: whole or absent, and only ever of the same training."""
+"""Checkpoints of a training: whole or absent, and only ever of the same training."""
 
 import json
 import math

@@ -32,10 +32,14 @@ class Log:
                 f"{seconds / update * (updates - update) / 60:.0f} to go"
             )
 
-    def evaluation(self, update: int, value: float, accuracy: float) -> None:
-        """Log an evaluation of the validation part."""
-        self._write({"update": update, "validation_cross_entropy": value, "validation_accuracy": accuracy})
-        self.accelerator.print(f"update {update}: validation cross-entropy {value:.4f}, accuracy {accuracy:.2%}")
+    def evaluation(self, update: int, value: float, **figures: float) -> None:
+        """Log an evaluation of the validation part: its cross-entropy (nats) and other figures by name, such as
+        `accuracy` (a share) or `perplexity`.
+        """
+        named = {f"validation_{name}": figure for name, figure in figures.items()}
+        self._write({"update": update, "validation_cross_entropy": value, **named})
+        told = "".join(f", {name.replace('_', ' ')} {figure:.4g}" for name, figure in figures.items())
+        self.accelerator.print(f"update {update}: validation cross-entropy {value:.4f}{told}")
 
     def look(self, update: int, head: str, right: dict[str, float]) -> None:
         """Log which share of each source's held-out turns a head gets right."""
@@ -53,41 +57,37 @@ class Log:
                 file.write(json.dumps(entry) + "\n")
 
 
-def draw_learning_curves(folder: Path) -> None:
-    """Draw `learning_curves.png` of a folder's `log.jsonl`: training and validation cross-entropy, and validation
-    accuracy, by update.
+def draw_learning_curves(folder: Path, second: str = "accuracy", scale: float = 100, unit: str = " (%)") -> None:
+    """Draw `learning_curves.png` of a folder's `log.jsonl`: training and validation cross-entropy, and another figure
+    of the validation part, by update.
+
+    Args:
+        folder: the model's.
+        second: the other figure, as `Log.evaluation` was given it.
+        scale: that it is multiplied by.
+        unit: that stands behind its name.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     entries = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    updates, evaluations = ([entry for entry in entries if key in entry] for key in ("loss", "validation_accuracy"))
+    updates, evaluations = ([entry for entry in entries if key in entry] for key in ("loss", f"validation_{second}"))
     figure = Figure(figsize=(11, 4), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     width = max(1, len(updates) // 100)
     losses = np.array([entry["loss"] for entry in updates])
-    means = [losses[start : start + width].mean() for start in range(0, len(losses), width)]
-    left.plot(
-        [updates[start]["update"] for start in range(0, len(losses), width)],
-        means,
-        label=f"training (mean of {width} updates, smoothed targets)",
-    )
-    left.plot(
-        [entry["update"] for entry in evaluations],
-        [entry["validation_cross_entropy"] for entry in evaluations],
-        "o-",
-        label="validation",
-    )
+    starts = range(0, len(losses), width)
+    smoothed = f"training (mean of {width} updates, smoothed targets)"
+    means = [losses[start : start + width].mean() for start in starts]
+    left.plot([updates[start]["update"] for start in starts], means, label=smoothed)
+    at = [entry["update"] for entry in evaluations]
+    left.plot(at, [entry["validation_cross_entropy"] for entry in evaluations], "o-", label="validation")
     left.set(xlabel="update", ylabel="cross-entropy (nats)", title="Cross-entropy")
     left.legend()
-    right.plot(
-        [entry["update"] for entry in evaluations],
-        [100 * entry["validation_accuracy"] for entry in evaluations],
-        "o-",
-        color="C1",
-    )
-    right.set(xlabel="update", ylabel="accuracy (%)", title="Validation accuracy")
+    name = second.replace("_", " ")
+    right.plot(at, [scale * entry[f"validation_{second}"] for entry in evaluations], "o-", color="C1")
+    right.set(xlabel="update", ylabel=f"{name}{unit}", title=f"Validation {name}")
     for axes in (left, right):
         axes.grid(alpha=0.3)
     figure.savefig(folder / "learning_curves.png", dpi=110)

@@ -1,0 +1,128 @@
+"""What a training of a response model leaves behind: the model folder with its record, figures and curves."""
+
+import argparse
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+from edos_dataset.labeling.models.saved_model import digests_of
+from edos_dataset.runs.shards import write_text
+from training.generator.corpus import Corpus
+from training.generator.measure import measured, unigram
+from training.generator.model import TOKENIZER
+from training.generator.others import drop_doubles
+from training.generator.pairs import Pairs
+from training.generator.recipe import GeneratorRecipe, settings_of
+from training.generator.tasks import Learner
+from training.loop.checkpoints import Progress
+from training.loop.circumstances import circumstances
+from training.loop.log import draw_learning_curves
+
+LICENCES = {
+    "empathetic_dialogues": "EmpatheticDialogues: CC BY-NC 4.0",
+    "dailydialog": "DailyDialog: CC BY-NC-SA 4.0",
+}
+SUBTITLES = "subtitles, whose text is under their studios' copyright"
+
+FLAWS = [
+    "It answers with what people often said in its data; it knows no facts, no person and no duty of care.",
+    "It repeats the prejudices and the coarseness of its data, and nothing filters its answers.",
+    "Its labels were given by machines, which are wrong in about every third turn.",
+    "It is for study. It is no help for people in need, and must not be offered as such.",
+]
+"""What every such model does wrong, for its record and card."""
+
+
+def write_results(
+    learner: Learner,
+    parts: dict[str, Pairs],
+    corpus: Corpus,
+    recipe: GeneratorRecipe,
+    progress: Progress,
+    accelerator: Accelerator,
+    arguments: argparse.Namespace,
+) -> dict[str, Any]:
+    """Measure the validation and the test part, and write the model folder; `metrics.json` comes last.
+
+    Returns:
+        The figures: `validation`, `test`, and what a model of single tokens reaches on the test part.
+    """
+    model, out = accelerator.unwrap_model(learner.model, keep_fp32_wrapper=False), arguments.out
+    figures = {name: measured(model, learner.task, parts[name], recipe, accelerator) for name in ("validation", "test")}
+    if not accelerator.is_main_process:
+        return figures
+    of_labels = recipe.kind == "predictor"
+    vocabulary = model.config.num_labels if of_labels else len(learner.tokenizer)
+    figures["unigram"] = unigram(learner.task, parts["train"], parts["test"], vocabulary, of_labels)
+    record = make_record(learner, parts, corpus, recipe, arguments) | _making(parts, progress, recipe, accelerator)
+    model.save_pretrained(out)
+    learner.tokenizer.save_pretrained(out)
+    if learner.form is not None:
+        learner.form.save(out)
+        drop_doubles(out)
+    shutil.rmtree(out / TOKENIZER, ignore_errors=True)
+    record["files"] = digests_of(out)
+    write_text(out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    if of_labels:
+        draw_learning_curves(out)
+    else:
+        draw_learning_curves(out, "perplexity", scale=1, unit="")
+    write_text(out / "metrics.json", json.dumps(figures, indent=2) + "\n")
+    return figures
+
+
+def make_record(
+    learner: Learner,
+    parts: dict[str, Pairs],
+    corpus: Corpus,
+    recipe: GeneratorRecipe,
+    arguments: argparse.Namespace,
+) -> dict[str, Any]:
+    """Return how the model was made: data with their digests, recipe, seed, command, machine, versions."""
+    before = arguments.start / "record.json" if arguments.start else None
+    started = json.loads(before.read_text(encoding="utf-8")) if before and before.is_file() else {}
+    used = [fact | {"licence": LICENCES.get(str(fact["source"]), SUBTITLES)} for fact in corpus.facts]
+    earlier = [row for row in started.get("data", []) if row["sha256"] not in {fact["sha256"] for fact in used}]
+    return {
+        "name": re.sub(r"[^a-z0-9]+", "-", f"{recipe.kind}-{'-'.join(recipe.data)}".lower()),
+        "task": recipe.kind,
+        "start": started.get("name"),
+        "data": [*used, *earlier],
+        "split": {name: len(part) for name, part in parts.items()},
+        "left_out": {name: part.left_out for name, part in parts.items()},
+        "parameters": sum(parameter.numel() for parameter in learner.model.parameters()),
+        "limitations": FLAWS,
+        "seed": recipe.seed,
+        "recipe": settings_of(recipe),
+        "command": _command(arguments),
+        **circumstances(),
+    }
+
+
+def _making(parts: dict[str, Pairs], progress: Progress, recipe: GeneratorRecipe, accelerator: Accelerator) -> Any:  # noqa: ANN401 - plain data
+    """Return what the training took."""
+    return {
+        "processes": accelerator.num_processes,
+        "precision": str(accelerator.mixed_precision),
+        "training_seconds": round(progress.seconds),
+        "updates": progress.update,
+        "best_update": progress.best_update,
+        "tokens_an_epoch": int(parts["train"].history_tokens.sum() + parts["train"].answer_tokens.sum()),
+    }
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return the command that makes the model again; of a path on this machine only the name is told."""
+    given: dict[str, Path | str | None] = {
+        "--recipe": arguments.recipe,
+        "--dialogues": arguments.dialogues,
+        "--start": arguments.start,
+        "--out": arguments.out,
+    }
+    told = {name: Path(value).name if Path(value).is_absolute() else value for name, value in given.items() if value}
+    words = [f"{name} {value}" for name, value in told.items()] + [f"--set {change}" for change in arguments.set or []]
+    return " ".join(["accelerate launch training/train_generator.py", *words])

@@ -1,0 +1,1 @@
+"""What every training of weights needs: processes, rates, checkpoints, log."""
