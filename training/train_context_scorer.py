@@ -35,7 +35,7 @@ from edos_dataset.runs.shards import replacing
 from edos_dataset.segmentation.turns.blend import blend
 from edos_dataset.segmentation.turns.context import ContextScorer
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from training.classifier.checkpoints import remove_checkpoints
+from training.loop.checkpoints import remove_checkpoints
 from training.train_turn_segmenter import log_odds, report
 from training.turns.bench import LEARNERS, Bench, Corpus
 from training.turns.context_fit import fit_context, keep_state

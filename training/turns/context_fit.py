@@ -22,8 +22,8 @@ from edos_dataset.encoders.encoder import quiet
 from edos_dataset.segmentation.turns.context import tokenizer_of
 from edos_dataset.segmentation.turns.context_module import ContextNet
 from edos_dataset.segmentation.turns.windows import Marks, batch_of
-from training.classifier.checkpoints import resume
-from training.classifier.log import Log
+from training.loop.checkpoints import resume
+from training.loop.log import Log
 from training.turns.context_lessons import ContextSettings, Lesson, Part, draw_batches, read_lessons
 from training.turns.passes import forms_of
 
