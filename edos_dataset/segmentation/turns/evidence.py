@@ -54,9 +54,8 @@ def read(table: pa.Table, language: str) -> Reading:
     tokens = hash_tokens(sentences.field("text"), language)
     masked = mask_names(tokens, tokens.offsets[offsets])
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return Reading(
-        table, offsets, masked, evidence(sentences, tokens, offsets) | talk(tokens, masked, offsets, document)
-    )
+    columns = {**evidence(sentences, tokens, offsets), **talk(tokens, masked, offsets, document)}
+    return Reading(table, offsets, masked, columns)
 
 
 def probabilities(log_odds: Doubles) -> Floats:
