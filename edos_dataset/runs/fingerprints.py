@@ -4,6 +4,8 @@ import ast
 import hashlib
 import json
 import sys
+from collections import deque
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -33,10 +35,9 @@ def code_hash(module: str) -> str:
         name = queue.pop()
         path = None if name in hashes else _source_file(name)
         if path is not None:
-            tree = ast.parse(path.read_bytes())
             parent = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            queue += [imported for imported in _imports(tree, parent) if imported.partition(".")[0] in packages]
-            hashes[name] = hashlib.sha256(_without_prose(tree).encode()).hexdigest()
+            hashes[name], imports = _read(path.read_bytes(), parent)
+            queue += [imported for imported in imports if imported.partition(".")[0] in packages]
     if module not in hashes:
         raise ValueError(
             f"module {module!r} has no source file: a run must notice when a stage's code changes, so define stages in "
@@ -47,14 +48,33 @@ def code_hash(module: str) -> str:
     return hash_json(hashes)
 
 
+@cache  # by what the file holds, so that an edit is seen; most stages stand on the same modules
+def _read(source: bytes, parent: str) -> tuple[str, list[str]]:
+    """Return the hash of a module's own code, and what that imports; the module is one of the package `parent`."""
+    tree = ast.parse(source)
+    return hashlib.sha256(_without_prose(tree).encode()).hexdigest(), _imports(tree, parent)
+
+
 def _without_prose(tree: ast.Module) -> str:
-    """Return a module's code as text in one form, without the strings that stand as statements."""
-    for node in ast.walk(tree):
+    """Return a module's code as text in one form, and take the strings that stand as statements out of the tree."""
+    for node in _statements(tree):
         for block in ("body", "orelse", "finalbody"):
             statements = getattr(node, block, None)
-            if isinstance(statements, list):
+            if statements:
                 setattr(node, block, [statement for statement in statements if not _is_prose(statement)])
     return ast.dump(tree, annotate_fields=False)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield a module and all that may hold statements, or is one: a tenth of the nodes of a walk, which goes into
+    expressions, too.
+    """
+    queue: deque[ast.AST] = deque([tree])
+    while queue:
+        node = queue.popleft()
+        yield node
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            queue += getattr(node, block, ())
 
 
 def _is_prose(statement: ast.AST) -> bool:
@@ -70,7 +90,7 @@ def _imports(tree: ast.Module, parent: str) -> list[str]:
     as b may be a module.
     """
     names: list[str] = []
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

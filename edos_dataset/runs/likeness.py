@@ -126,10 +126,13 @@ class _Job(Passage):
         """Pair the units that share hashes of a partition, and count these for each pair."""
         sketches = pa.concat_tables(self.read_part("sketches", part, self.shards))
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
+        _, first, unit = np.unique(columns["place"], return_index=True, return_inverse=True)
         ranking = np.lexsort((columns["place"], columns["order"], columns["key"]))
-        columns = {name: values[ranking] for name, values in columns.items()}
-        pairs = [self._pairs(columns, worse, better) for worse, better in _partners(columns["key"])]
-        counted = _added_up(pa.concat_tables(pairs))
+        keys, unit = columns["key"][ranking], unit[ranking]
+        shared = [unit[worse] * len(first) + unit[better] for worse, better in _partners(keys)]
+        pairs, times = np.unique(np.concatenate(shared), return_counts=True)
+        units = {name: values[first] for name, values in columns.items()}
+        counted = self._pairs(units, *np.divmod(pairs, max(len(first), 1)), times)
         self.write_parts("pairs", part, counted.append_column("key", counted["place"].cast(pa.uint64())))
 
     def judge(self, part: int) -> None:
@@ -138,9 +141,11 @@ class _Job(Passage):
         alike = pairs.filter(pa.array(pairs["shared"].to_numpy() >= pairs["needed"].to_numpy()))
         self.write("alike", part, alike.select(["order", "place", "better_order", "better_place"]))
 
-    def _pairs(self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray) -> pa.Table:
-        """Return pairs of units, given by their places in the columns: of each order and place, and how many hashes it
-        takes to be alike.
+    def _pairs(
+        self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray, shared: np.ndarray
+    ) -> pa.Table:
+        """Return pairs of units, given by their places in the columns: of each order and place, how many hashes it
+        takes to be alike, and how many are shared.
         """
         sizes, reaches = ((columns[name][worse], columns[name][better]) for name in ("size", "reach"))
         reach = np.minimum(*reaches)
@@ -155,7 +160,7 @@ class _Job(Passage):
                 "better_place": columns["place"][better],
                 "better_order": columns["order"][better],
                 "needed": needed.astype(np.int64),
-                "shared": np.ones(len(worse), np.int64),
+                "shared": shared,
             }
         )
 

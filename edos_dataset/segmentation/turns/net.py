@@ -162,8 +162,13 @@ class NetScorer:
         if not len(document.evidence):
             return np.zeros(0, np.float32)
         full = self._full
-        vectors = self._sentence_vectors(full["words"][document.words] + full["cases"][document.cases], document.starts)
-        sentences = np.hstack([vectors, _relu(full["evidence"][document.evidence].sum(axis=1))])
+        words = full["words"].take(document.words, axis=0)
+        words += full["cases"].take(document.cases, axis=0)
+        vectors = self._sentence_vectors(words, document.starts)
+        seen = full["evidence"].take(document.evidence[:, 0], axis=0)
+        for rows in document.evidence.T[1:]:  # a sum over all of them at once takes four times as long
+            seen += full["evidence"].take(rows, axis=0)
+        sentences = np.hstack([vectors, _relu(seen)])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
         log_odds: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
@@ -174,14 +179,13 @@ class NetScorer:
         full = self._full
         filtered = _convolve(words, full["filter.weight"], full["filter.bias"])
         filtered[starts] = 0  # the empty words only part sentences, and their 0 is the relu
-        # along the rows it takes three times as long
-        pooled = np.maximum.reduceat(np.ascontiguousarray(filtered.T), starts[:-1], axis=1).T
+        pooled = _pool(filtered, starts)
         begin, end = starts[:-1, None], starts[1:, None]
         steps = np.arange(1, EDGE + 1)
         # beyond the other end: an empty word
         edges = np.hstack([np.minimum(begin + steps, end), np.maximum(end - steps, begin)])
         return np.hstack(
-            [pooled, _relu(words[edges].reshape(len(begin), -1) @ full["edge.weight"] + full["edge.bias"])]
+            [pooled, _relu(words.take(edges, axis=0).reshape(len(begin), -1) @ full["edge.weight"] + full["edge.bias"])]
         )
 
     def save(self, folder: str | Path) -> None:
@@ -208,6 +212,20 @@ def _relu(values: Floats) -> Floats:
     return np.maximum(values, 0, out=values)
 
 
+def _pool(values: Floats, starts: Ints) -> Floats:
+    """Return the greatest of each group of rows, [groups, width], in a seventh of the time of `np.maximum.reduceat`;
+    groups begin at `starts`, [groups + 1] with the last one's end, and none is empty.
+    """
+    sizes = np.diff(starts)
+    longest = np.argsort(-sizes, kind="stable")
+    first = starts[longest]
+    greatest = values.take(first, axis=0)
+    reaching = len(sizes) - np.cumsum(np.bincount(sizes))  # [place]: groups that have a row there, the longest ones
+    for place, groups in enumerate(reaching[1:-1].tolist(), 1):
+        np.maximum(greatest[:groups], values.take(first[:groups] + place, axis=0), out=greatest[:groups])
+    return greatest[np.argsort(longest)]
+
+
 def _convolve(values: Floats, weight: Floats, bias: Floats) -> Floats:
     """Return bias + the sum over steps of the row `step` further on times the weights of that step; beyond the ends
     there are zeros.
@@ -219,9 +237,11 @@ def _convolve(values: Floats, weight: Floats, bias: Floats) -> Floats:
     """
     out = len(bias)
     product = values @ weight
-    total: Floats = np.tile(bias, (len(values), 1))
+    total: Floats = np.empty((len(values), out), np.float32)
     reach = weight.shape[1] // out // 2
-    for step in range(-reach, reach + 1):
+    total[:reach] = bias
+    np.add(product[: len(values) - reach, :out], bias, out=total[reach:])
+    for step in range(1 - reach, reach + 1):
         part = product[:, (step + reach) * out : (step + reach + 1) * out]
         if step < 0:
             total[-step:] += part[:step]
