@@ -141,10 +141,11 @@ def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.
 
 
 def _documentaries(table: pa.Table, offsets: np.ndarray) -> np.ndarray:
-    genres = [source["genres"] or () for source in table["source"].to_pylist()]
-    rows = np.fromiter(
-        (any(genre.strip().casefold() == "documentary" for genre in row) for row in genres), bool, len(genres)
-    )
+    lists = pc.struct_field(table["source"], "genres").combine_chunks()
+    genres = lists.flatten()
+    named = [genre for genre in pc.unique(genres).to_pylist() if genre.strip().casefold() == "documentary"]
+    rows = np.zeros(table.num_rows, bool)
+    rows[pc.list_parent_indices(lists).filter(pc.is_in(genres, pa.array(named, pa.string()))).to_numpy()] = True
     return np.repeat(rows, np.diff(offsets))
 
 
