@@ -38,6 +38,7 @@ _DASH = re.compile(r"(?:[-‐‑‒–—―−]\s*|>>+\s*)+")
 _GOES_ON = re.compile(r"(?:--+|—)\s*(?=[^\W\d_A-Z])(?=[a-zß-öø-ÿ])")
 
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|(?<![\w*])\*+[^*\s][^*\n]*\*+(?![\w*])")
+_MARK_OF_SOUND = re.compile(r"[()\[\]*]")
 _SMILEY = re.compile(r"[:;=]-?\)|[:;]-? ?\($", re.MULTILINE)
 _STRAY = re.compile(r"[\[\]()]")
 _SPACE_BEFORE_MARK = re.compile(r"(?<!\s)\s+(?=[,.!?;])")
@@ -133,6 +134,8 @@ def strip_sounds(text: str) -> str:
     """Return lines, joined by line feeds, without the descriptions of sounds in brackets or asterisks; a bracket may
     span lines, whose number stays.
     """
+    if _MARK_OF_SOUND.search(text) is None:
+        return text
     text = _SMILEY.sub("", text)
     for _ in range(2):  # brackets in brackets
         text = _BRACKETS.sub(lambda sound: "\n" * sound.group().count("\n") or " ", text)

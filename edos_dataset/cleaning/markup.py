@@ -17,7 +17,6 @@ _INVISIBLE = re.compile(
     "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\x00-\x08\x0e-\x1f\x7f]"
 )
 _TWO_APOSTROPHES = re.compile(r"''(?!\w)|(?<!\w)''")
-_SPACES = re.compile(r"\s+")
 
 _LETTER_L = re.compile(
     r"(?:(?<![\w'’.-])|(?<![^\s\"]')(?<='))(?<!\d )l"
@@ -55,7 +54,7 @@ def strip_markup(text: str) -> str:
         text = _TAG.sub("", VOICE.sub(r"\1: ", text))
     if "''" in text:
         text = _TWO_APOSTROPHES.sub('"', text)
-    return _SPACES.sub(" ", _INVISIBLE.sub("", text)).strip()
+    return " ".join((text if text.isprintable() else _INVISIBLE.sub("", text)).split())
 
 
 def repair_letters(text: str) -> str:

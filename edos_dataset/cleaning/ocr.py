@@ -25,6 +25,7 @@ from edos_dataset.cleaning.words import (
     Pieces,
     core_of,
     is_word,
+    may_join,
     other_letter,
     parts_of,
 )
@@ -121,14 +122,12 @@ class _Document:
         """Return the one way in which a piece and a neighbour are a word, if there is just one."""
         ways = []
         for first in (place - 1, place):
-            if first < 0 or first + 1 >= len(pieces):
+            if first < 0 or first + 1 >= len(pieces) or not may_join(pieces[first], pieces[first + 1]):
                 continue
-            (before, left, gap), (mark, right, after) = parts_of(pieces[first]), parts_of(pieces[first + 1])
-            if not left or not right or gap or mark or not right.islower() or not (left[1:] or "x").islower():
-                continue
+            (before, left, _), (_, right, after) = parts_of(pieces[first]), parts_of(pieces[first + 1])
             if left == "I" and not self._opens(pieces, first):
                 left = "i"  # `repair_letters` took it for the pronoun
-            if (left.islower() or len(left) > 1 or self._opens(pieces, first)) and is_word(left + right):
+            if left.islower() or left[1:].islower() or (len(left) == 1 and self._opens(pieces, first)):
                 ways.append((first, first + 2, f"{before}{left}{right}{after}"))
         return ways[0] if len(ways) == 1 else None
 

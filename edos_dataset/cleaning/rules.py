@@ -99,14 +99,11 @@ class CleanTurns(Stage):
 
     def _broken(self, texts: pa.StringArray, offsets: np.ndarray, documentary: np.ndarray) -> dict[str, np.ndarray]:
         strings = texts.to_pylist()
-        tokens = [tokenize(text.lower()) for text in strings]
-        words = [[token for token in turn if token[0].isalnum()] for turn in tokens]
-        total = np.fromiter(map(len, words), np.int64, len(words))
-        distinct = np.fromiter((len(set(turn)) for turn in words), np.int64, len(words))
         characters = pc.utf8_length(texts).to_numpy()
         visible = characters - pc.count_substring(texts, " ").to_numpy()
         letters = visible - pc.count_substring_regex(texts, _NO_LETTER).to_numpy()
-        length = np.fromiter(map(len, tokens), np.int64, len(tokens)) if self.unit_of_length == "tokens" else characters
+        in_tokens = self.unit_of_length == "tokens"
+        length = _count_tokens(texts, strings, self.min_length, self.max_length) if in_tokens else characters
         return {
             "documentary": documentary & self.drop_documentaries,
             "previously_on": flags(pc.match_substring_regex(texts, _PREVIOUSLY)),
@@ -115,7 +112,7 @@ class CleanTurns(Stage):
             "too_short": length < self.min_length,
             "too_long": length > self.max_length,
             "few_letters": letters < self.min_letters * visible,
-            "repetitive": distinct < self.min_distinct * total,
+            "repetitive": np.array([_is_repetitive(text, self.min_distinct) for text in strings], bool),
         }
 
 
@@ -140,11 +137,32 @@ def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.
     return pc.replace_with_mask(texts, pa.array(chosen), pa.array(spoken, pa.string()))
 
 
+def _count_tokens(texts: pa.StringArray, strings: list[str], least: int, most: int) -> np.ndarray:
+    """Return the numbers of tokens of turns, or of those that surely have between `least` and `most` a lower bound.
+
+    A turn has a token between any two spaces, and no more tokens than bytes.
+    """
+    counts = np.fromiter((len(text.split()) for text in strings), np.int64, len(strings))
+    for place in np.flatnonzero((counts < least) | (pc.binary_length(texts).to_numpy() > most)).tolist():
+        counts[place] = len(tokenize(strings[place].lower()))
+    return counts
+
+
+def _is_repetitive(text: str, least: float) -> bool:
+    """Say whether less than a share of the words of a turn are distinct."""
+    parts = normalise(text).split()
+    if len(set(parts)) == len(parts):  # so no word comes twice; looking for words takes longer
+        return False
+    words = [token for token in tokenize(text.lower()) if token[0].isalnum()]
+    return len(set(words)) < least * len(words)
+
+
 def _documentaries(table: pa.Table, offsets: np.ndarray) -> np.ndarray:
-    genres = [source["genres"] or () for source in table["source"].to_pylist()]
-    rows = np.fromiter(
-        (any(genre.strip().casefold() == "documentary" for genre in row) for row in genres), bool, len(genres)
-    )
+    lists = pc.struct_field(table["source"], "genres").combine_chunks()
+    genres = lists.flatten()
+    named = [genre for genre in pc.unique(genres).to_pylist() if genre.strip().casefold() == "documentary"]
+    rows = np.zeros(table.num_rows, bool)
+    rows[pc.list_parent_indices(lists).filter(pc.is_in(genres, pa.array(named, pa.string()))).to_numpy()] = True
     return np.repeat(rows, np.diff(offsets))
 
 
