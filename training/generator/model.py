@@ -64,7 +64,7 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
         model: PreTrainedModel = kind(config)
     else:
         _compare(AutoConfig.from_pretrained(start, trust_remote_code=False), config, start)
-        model = kind.from_pretrained(start, dtype=torch.float32, dropout=recipe.dropout)
+        model = kind.from_pretrained(start, dtype=torch.float32, dropout=recipe.dropout, trust_remote_code=False)
     task = LabelTask(tokenizer) if recipe.kind == "predictor" else AnswerTask(tokenizer, recipe.labelled)
     return Learner(model, tokenizer, task)
 
