@@ -1,7 +1,6 @@
 """What answers to a test set are worth, by every measure of the matrix, with 95 % intervals."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +69,10 @@ def judge(
             of the true answer.
 
     Returns:
-        The 17 of dialog-eval that can be measured on `words`, by their names; `ses`; `label_reached`, the share of
-        answers of the label that was wanted; `label_of_truth`, that of the true answer's label; `generic`, the share of
-        answers that are given to many contexts; `different`, of answers that are given once.
+        The 17 of dialog-eval that can be measured on `words`, by their names, but distinct-n over all words (there,
+        those that training lacks are one); `ses`; `label_reached`, the share of answers of the label that was wanted;
+        `label_of_truth`, that of the true answer's label; `generic`, the share of answers that are given to many
+        contexts; `different`, of answers that are given once.
     """
     truths, groups = [context.truth for context in contexts], np.array([context.document for context in contexts])
     texts = [spaced(answer) for answer in answers]
@@ -86,7 +86,7 @@ def judge(
     values["generic"] = generic(answers, histories)
     values["different"] = np.array([float(texts.count(text) == 1) for text in texts])
     found = {name: mean_of(own, groups) for name, own in values.items() if name not in DISTINCT}
-    return found | {name: _distinct(texts, order, words) for order, name in enumerate(DISTINCT, 1)}
+    return found | {name: _distinct(texts, name) for name in DISTINCT}
 
 
 def mean_of(values: Doubles, groups: npt.NDArray[Any]) -> dict[str, Any]:
@@ -102,15 +102,14 @@ def mean_of(values: Doubles, groups: npt.NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _distinct(texts: Sequence[str], order: int, words: Words) -> dict[str, Any]:
-    """Return distinct-n of a set with a normal interval by the jackknife: a bootstrap would draw answers twice, and
-    lower what it measures.
+def _distinct(texts: Sequence[str], name: str) -> dict[str, Any]:
+    """Return distinct-n of a set, every word one of its own, with a normal interval by the jackknife: a bootstrap would
+    draw answers twice, and lower what it measures.
     """
-    name, words = DISTINCT[order - 1], replace(words, vectors=None)
     groups = np.arange(len(texts)) % min(_GROUPS, len(texts))
 
     def value(of: Sequence[str]) -> float:
-        return float(measure(of, words=words)[name][0])
+        return float(measure(of)[name][0])
 
     whole = value(texts)
     count = int(groups.max(initial=0)) + 1

@@ -67,8 +67,8 @@ class Model:
 
     @cached_property
     def recipe(self) -> GeneratorRecipe:
-        """How it reads histories: as in its training, or, where that is not told, as our recipes do."""
-        settings = self.record.get("recipe", {})
+        """How it reads histories: as in its training, or, where that is not told, as many tokens as it can."""
+        settings = {"max_tokens": self.responder.writer.max_tokens, **self.record.get("recipe", {})}
         return replace(GeneratorRecipe(), **{key: settings[key] for key in _READING if key in settings})
 
     @property

@@ -25,8 +25,8 @@ measured:
 - **PPL**: perplexity of a token of the true answers, under the label of the true answer where the model takes one, as
   in the papers. Tokens differ between tokenizers, so only models with one tokenizer can be compared by it; **PPL a
   word** shares the same nats among the words, and can be compared between all of them.
-- **D1**, **D2**: different ones among the words, and pairs of words, of all answers. They fall as answers grow in
-  number.
+- **D1**, **D2**: different ones among the words, and pairs of words, of all answers; marks are words. They fall as
+  answers grow in number.
 - **SES**: cosine of the sentence embeddings of answer and truth.
 - **label reached**: share of the answers that the labeler, which sees the history, gives the label under which they
   were written; of models without labels, and of RT and GT, that of the true answer: what is reached by chance, and what
