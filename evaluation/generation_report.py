@@ -1,0 +1,224 @@
+"""The report of `generation.py` as Markdown, and its figures as JSON, of the records alone."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from edos_dataset.labels import LABELS
+from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU
+from edos_dataset.publishing.cards.markdown import code, interval, percent, plain, table
+from edos_dataset.runs.shards import replacing, write_text
+from evaluation.generation_pictures import draw
+from evaluation.generation_records import REFERENCES, as_json, read_records
+from evaluation.generation_sets import INVENTED
+
+Figures = Mapping[str, Any]
+
+PICTURE = "perplexity.png"
+_TEXTS = ("answers", "under", "labels", "key")
+_NOTHING = "–"
+_FEW = 20  # documents
+
+HOW = """**Bold**: the model was trained on the training part of that source (last); in *italics*: zero-shot. What is
+measured:
+
+- **PPL**: perplexity of a token of the true answers, under the label of the true answer where the model takes one, as
+  in the papers. Tokens differ between tokenizers, so only models with one tokenizer can be compared by it; **PPL a
+  word** shares the same nats among the words, and can be compared between all of them.
+- **D1**, **D2**: different ones among the words, and pairs of words, of all answers; marks are words. They fall as
+  answers grow in number.
+- **SES**: cosine of the sentence embeddings of answer and truth.
+- **label reached**: share of the answers that the labeler, which sees the history, gives the label under which they
+  were written; of models without labels, and of RT and GT, that of the true answer: what is reached by chance, and what
+  the labeler itself attains on true answers.
+- **generic**: share of the answers that are given to at least 3 contexts and 0.1 % of them. **different**: share of the
+  answers that are given once.
+
+Answers are those of beam search that repeats no four tokens. Intervals are 95 %: 1,000 resamples of documents (films,
+pairs of people; seed 0), of D1 and D2 the normal interval by the jackknife. RT: answers of the training part drawn at
+random; GT: the true answers; single tokens: a model that knows only how often each token comes in the answers of the
+training part of the same source (of the tokenizers, the one with the lowest perplexity a word)."""
+
+
+PREDICTED = """The most probable label of the answer, as the predictor sees it, against the label of the true answer;
+figures weighted by the labels' shares, as in Xie & Pu's Table 5."""
+
+
+def write_report(records: Path, out: Path, examples: int = 0) -> None:
+    """Write `generation.json`, `report.md` and the picture into a folder, of the records alone.
+
+    Args:
+        records: folder of the cells.
+        out: folder, made if missing.
+        examples: contexts of each test set that the report shows with all answers; ours are always shown.
+
+    Raises:
+        ValueError: there are no records.
+    """
+    content, cells = read_records(records)
+    figures = [{name: value for name, value in cell.items() if name not in _TEXTS} for cell in cells]
+    sets = {
+        name: {key: value for key, value in held.items() if key != "contexts"} | {"contexts": len(held["contexts"])}
+        for name, held in content["sets"].items()
+    }
+    told = {**content, "sets": sets, "cells": figures}
+    write_text(out / "generation.json", as_json(told))
+    with replacing(out / PICTURE) as temporary:
+        temporary.write_bytes(draw(_tested(content), cells))
+    write_text(out / "report.md", render(content, cells, examples))
+
+
+def _tested(content: Figures) -> list[str]:
+    return [name for name in content["sets"] if name != INVENTED]
+
+
+def render(content: Figures, cells: Sequence[Figures], examples: int) -> str:
+    """Return the report."""
+    sets = _tested(content)
+    sections = [
+        "# Response models: trained × tested",
+        _models(content, cells),
+        HOW,
+        "## All together\n\n" + _matrix(sets, cells),
+        f"![Perplexity of a word of each model on each test set]({PICTURE})",
+        f"## The predicted label\n\n{PREDICTED}\n\n{_predictors(cells)}",
+        *(_set(name, content["sets"][name], [cell for cell in cells if cell["set"] == name]) for name in sets),
+        *(
+            _examples(name, held["contexts"][: None if name == INVENTED else examples], cells)
+            for name, held in sorted(content["sets"].items(), key=lambda each: each[0] != INVENTED)
+            if name == INVENTED or examples
+        ),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _models(content: Figures, cells: Sequence[Figures]) -> str:
+    rows = {cell["model"]: cell for cell in cells if "model" in cell}
+    told = table(
+        ["model", "kind", "trained on", "parameters"],
+        [
+            [
+                code(name),
+                plain(cell["kind"]),
+                plain(cell["path"]),
+                f"{cell['parameters']:,}" if cell["parameters"] else "",
+            ]
+            for name, cell in rows.items()
+        ],
+    )
+    vectors = content["vectors"]
+    by = (
+        f"Word vectors: {code(vectors)}."
+        if vectors
+        else "No word vectors: the four measures that need them are left out."
+    )
+    return (
+        f"{told}\n\nLabels of answers by {code(content['labeler'])}; {content['beams']} beams; dialogues and contexts "
+        f"drawn by seed {content['seed']}. {by}"
+    )
+
+
+def _matrix(sets: Sequence[str], cells: Sequence[Figures]) -> str:
+    """Return the table in the form of EDOS's Table 7."""
+    by = {(cell["row"], cell["set"]): cell for cell in cells}
+    head = ["model", *(f"{plain(name)}: {column}" for name in sets for column in ("PPL", "D1", "D2", "SES"))]
+    rows = []
+    for row in dict.fromkeys(cell["row"] for cell in cells):
+        line = [code(row)]
+        for name in sets:
+            cell = by.get((row, name))
+            line += [_NOTHING] * 4 if cell is None else [_marked(each, cell["setting"]) for each in _short(cell)]
+        rows.append(line)
+    return table(head, rows)
+
+
+def _short(cell: Figures) -> list[str]:
+    perplexity = cell.get("perplexity")
+    figures = cell["figures"]
+    told = [f"{figures[name]['value']:.3f}" if figures[name]["value"] is not None else _NOTHING for name in _SHORT]
+    return [f"{perplexity['token']['value']:.1f}" if perplexity else _NOTHING, *told]
+
+
+_SHORT = ("distinct-1", "distinct-2", "ses")
+
+
+def _marked(text: str, setting: str) -> str:
+    mark = {"held-out": "**", "fine-tuned": "**", "zero-shot": "*"}.get(setting, "")
+    return text if text == _NOTHING else f"{mark}{text}{mark}"
+
+
+def _predictors(cells: Sequence[Figures]) -> str:
+    rows = [
+        [code(cell["model"]), plain(cell["set"]), cell["setting"], *(f"{cell['predictor'][key]:.3f}" for key in _RATES)]
+        for cell in cells
+        if "predictor" in cell
+    ]
+    return table(["model", "test set", "", "P", "R", "F1", "accuracy"], rows) if rows else "No model has a predictor."
+
+
+_RATES = ("precision", "recall", "f1", "accuracy")
+
+
+def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
+    told = (
+        f"{held['test_dialogues']:,} test dialogues ({held['division']}; labels: {plain(held['labels'])}), of which "
+        f"{len(held['contexts']):,} contexts in {held['documents']:,} documents are answered; "
+        f"{held['train_dialogues']:,} dialogues in the training part."
+    )
+    if held["documents"] < _FEW:
+        told += " So few documents say little of others: the intervals are too narrow."
+    for other, count in held["in_training_of"].items():
+        told += (
+            f" {count:,} of the contexts are of documents that lie in the training part of {plain(other)}: of models "
+            "of that, the zero-shot figures here are not of unknown documents."
+        )
+    head = ["model", "", "PPL", "PPL a word", "D1", "D2", "SES", "label reached", "generic", "different", "words"]
+    rows = [[code(cell["row"]), cell["setting"], *_long(cell)] for cell in cells]
+    if alone := [cell["perplexity"]["unigram"] for cell in cells if (cell.get("perplexity") or {}).get("unigram")]:
+        best = min(alone, key=lambda each: each["word"])
+        rows.append(["single tokens", "", f"{best['token']:,.1f}", f"{best['word']:,.1f}", *[_NOTHING] * 7])
+    measures = [each for each in (*NEEDS, *OLD_BLEU) if any(each in cell["figures"] for cell in cells)]
+    full = table(
+        ["measure", *(code(cell["row"]) for cell in cells)],
+        [[each, *(_with(cell["figures"].get(each), 3) for cell in cells)] for each in measures],
+    )
+    details = f"<details><summary>The measures of dialog-eval</summary>\n\n{full}\n\n</details>"
+    return "\n\n".join([f"## {plain(name)}", told, table(head, rows), details])
+
+
+def _long(cell: Figures) -> list[str]:
+    perplexity, figures = cell.get("perplexity"), cell["figures"]
+    told = [_with(perplexity[each], 1) if perplexity else _NOTHING for each in ("token", "word")]
+    told += [_with(figures[name], 3) for name in _SHORT]
+    for name in ("label_reached", "generic", "different"):
+        ends = figures[name]["interval"]
+        told.append(percent(figures[name]["value"]) + ("" if None in ends else f" {interval(ends)}"))
+    return [*told, _with(figures["length"], 1)]
+
+
+def _with(figure: Figures | None, digits: int) -> str:
+    """Return a figure with its interval."""
+    if figure is None or figure["value"] is None:
+        return _NOTHING
+    ends = figure["interval"]
+    told = "" if None in ends else f" [{', '.join(f'{end:,.{digits}f}' for end in ends)}]"
+    return f"{figure['value']:,.{digits}f}{told}"
+
+
+def _examples(name: str, contexts: Sequence[Figures], cells: Sequence[Figures]) -> str:
+    """Return contexts with the truth and the answers of all models: label wanted → label that the answer has."""
+    own = [cell for cell in cells if cell["set"] == name and cell["row"] not in REFERENCES]
+    truth = next((cell for cell in cells if cell["set"] == name and cell["row"] == "GT"), None)
+    parts = [f"## Answers: {'contexts that we wrote' if name == INVENTED else plain(name)}"]
+    for number, context in enumerate(contexts):
+        turns = zip(context["labels"], context["turns"], strict=True)
+        parts.append("\n".join(f"> ({LABELS[label]}) {plain(text)}  " for label, text in turns))
+        said = "" if truth is None else LABELS[truth["labels"][number]]
+        rows = [["truth", LABELS[context["label"]], plain(context["truth"]), said]]
+        for cell in own:
+            under, label = cell["under"][number], LABELS[cell["labels"][number]]
+            rows.append(
+                [code(cell["row"]), "" if under is None else LABELS[under], plain(cell["answers"][number]), label]
+            )
+        parts.append(table(["", "label wanted", "answer", "label found"], rows))
+    return "\n\n".join(parts)
