@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.labels import DEFINITIONS
+from edos_dataset.web.paste import MAX_TURNS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 from labelling import as_json, label_text
-from paste import MAX_TURNS
 
 pytestmark = [
     pytest.mark.slow,
@@ -124,7 +124,7 @@ def check_labels(page, model):
 def check_errors(page):
     """Bad input is answered with a sentence in the page, in place of the labels, and good input is labelled again."""
     for text, said in (
-        ("", "nothing to label yet"),
+        ("", "nothing to read yet"),
         ("hm\n" * 51, "has 51 turns"),
         ("x" * 1001, "at most 1,000"),
         ("12 34", "no letters"),
@@ -211,7 +211,7 @@ def test_a_program_asks_for_labels(started):
     assert client.predict(DIALOGUE, api_name="/label") == as_json(label_text(DIALOGUE, "general"))
     assert client.predict(DIALOGUE, "fast", 1, api_name="/label") == as_json(label_text(DIALOGUE, "fast"), 1)
     for arguments, said in (
-        (("",), "nothing to label yet"),
+        (("",), "nothing to read yet"),
         (("Hi.", "no-model"), "no model 'no-model'"),
         (("Hi.", "fast", 0), "from 1 to 41"),
     ):
