@@ -15,7 +15,9 @@ _THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-mono
     body_text_color_subdued="*neutral_600",
     body_text_color_subdued_dark="*neutral_400",
     button_primary_background_fill="*primary_700",
+    button_primary_background_fill_dark="*primary_700",
     button_primary_background_fill_hover="*primary_800",
+    button_primary_background_fill_hover_dark="*primary_800",
 )
 
 

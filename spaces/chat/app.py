@@ -66,17 +66,17 @@ class Conversation:
         self.dialogue = gr.JSON(Dialogue().as_json(), visible=False)
         self.offered = gr.JSON([], visible=False)
         with gr.Row(elem_id="talk"):
-            with gr.Column(min_width=300):
+            with gr.Column(scale=3, min_width=300):
                 self._lay_out_talk()
-            with gr.Column(min_width=300):
+            with gr.Column(scale=2, min_width=300):
                 self._lay_out_settings()
                 self.predicted = gr.HTML(elem_classes="edos", elem_id="predicted")
-        with gr.Row(elem_id="answers"):
-            self.cards = [self._card(number) for number in range(MAX_CANDIDATES)]
         self._wire()
 
     def _lay_out_talk(self) -> None:
         self.said = gr.HTML(chat_page.said(Dialogue(), ()), elem_classes="edos", elem_id="said")
+        with gr.Row(elem_id="answers"):
+            self.cards = [self._card(number) for number in range(MAX_CANDIDATES)]
         self.error = gr.HTML(elem_classes="edos", elem_id="error")
         self.turn = gr.Textbox(
             label="Your turn", info=_HELP, lines=2, max_lines=8, placeholder="I lost my job.", elem_id="turn"
@@ -109,7 +109,7 @@ class Conversation:
     def _card(self, number: int) -> tuple[gr.Column, gr.HTML, gr.Button]:
         with gr.Column(visible=False, min_width=220, elem_classes="card") as column:
             text = gr.HTML(elem_classes="edos")
-            button = gr.Button("Use this answer", size="sm", elem_id=f"use-{number + 1}")
+            button = gr.Button("Use this answer", size="md", elem_id=f"use-{number + 1}")
         return column, text, button
 
     def _wire(self) -> None:

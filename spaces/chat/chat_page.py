@@ -101,12 +101,13 @@ def answer(candidate: Candidate, reading: Reading, number: int) -> str:
     rows = []
     if candidate.label is not None:
         chance = "" if candidate.probability is None else f" {percent(candidate.probability)}"
-        rows.append(f"<dt>written as</dt><dd>{chip(parse_label(candidate.label))}{chance}</dd>")
-    rows.append(f"<dt>reads as</dt><dd>{chip(reading.label)} {percent(reading.confidence)}</dd>")
-    rows.append(f"<dt>score</dt><dd>{candidate.score:.2f}</dd>")
+        rows.append(("written as", f"{chip(parse_label(candidate.label))}{chance}"))
+    rows.append(("reads as", f"{chip(reading.label)} {percent(reading.confidence)}"))
+    rows.append(("score", f"{candidate.score:.2f}"))
+    told = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
     return (
         f'<article class="answer {group}" aria-label="Answer {number}"><p class="text">{escape(candidate.text)}</p>'
-        f"<dl>{''.join(rows)}</dl></article>"
+        f"<dl>{told}</dl></article>"
     )
 
 
