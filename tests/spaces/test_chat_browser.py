@@ -74,7 +74,7 @@ def check_talk(page, model):
 
     page.click("#use-2")
     page.wait_for_selector("#said li.other", timeout=WAIT)
-    assert page.locator("#said li.other .text").inner_text().split()[3:] == expected[1].text.split()
+    assert page.locator("#said li.other .text").inner_text().split()[4:] == texts[1].split()
     assert page.locator("#answers article").count() == 0
     page.click("#ask")
     page.wait_for_selector("#error [role=alert]", timeout=WAIT)
@@ -107,8 +107,8 @@ def check_phone(browser, address, scheme):
         box = card.bounding_box()
         edges = card.locator("dd, .chip, .text").evaluate_all(EDGES)
         assert box["x"] <= min(edges) and max(edges) <= box["x"] + box["width"]
-    for written in ("#said .chip", "#said .who", "#answers dt", "#answers .text", "#warning .warning", "#about a, #about li",
-                    "#ask", "#back", "#use-1"):  # fmt: skip
+    parts = "#said .chip|#said .who|#answers dt|#answers .text|#warning .warning|#about li|#ask|#back|#use-1"
+    for written in parts.split("|"):
         assert page.locator(written).first.evaluate(CONTRAST) >= 4.5, f"{written} in {scheme}"
     page.close()
 
@@ -181,4 +181,4 @@ def test_a_model_that_cannot_be_loaded_is_said_before_the_page_opens(environment
         timeout=300,
     )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: 'no/model' is neither") and "Traceback" not in done.stderr
+    assert "\nerror: 'no/model' is neither a folder" in done.stderr and "Traceback" not in done.stderr

@@ -16,11 +16,11 @@ from edos_dataset.version import __version__
 from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS
 from small_responders import EMPATHETIC, save_responder
 
-SPACE = Path(__file__).parents[2] / "spaces" / "chat"
-sys.path.insert(0, str(SPACE))
+sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "chat"))
 import chat_page
 from conversation import Answerer, Answers, Dialogue, Reading, answers_as_json
 
+SPACE = Path(chat_page.__file__).parent
 TURNS = ("the dog ran home", "where is the dog", "I am happy")
 
 
