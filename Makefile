@@ -8,7 +8,7 @@ LOOK := from datasets import load_dataset; print(load_dataset("edos", split="tra
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast fuzz lint space wheel wheel-test install clean
+.PHONY: demo test test-fast fuzz lint space chat wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -38,6 +38,10 @@ lint: install
 # The page of spaces/labeler on this machine. SEED: a folder of `edos crowd seed`, or a data set of the Hub.
 space: install
 	$(BIN)/python spaces/labeler/app.py $(if $(SEED),--seed '$(SEED)') $(if $(PORT),--port $(PORT))
+
+# The page of spaces/chat on this machine. MODEL: folder or Hub id of a response model.
+chat: install
+	$(BIN)/python spaces/chat/app.py $(if $(MODEL),--model '$(MODEL)') $(if $(PORT),--port $(PORT))
 
 # The sdist, the wheel built from it, and the same wheel built from the checkout, to compare.
 wheel: install

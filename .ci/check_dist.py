@@ -26,6 +26,7 @@ REQUIRED = (
     "segmentation/turns/weights/net/net.safetensors",
     "crowd/spellings.yaml",
     "augmentation/audit_page.html",
+    "web/page.css",
 )
 """Files without which the package is broken, whatever the checkout holds."""
 

@@ -13,11 +13,13 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 import gradio as gr
 import page
 from labelling import MODELS, Model, as_json, label_text
-from paste import MAX_CHARACTERS, MAX_TURNS
 from seeds import Seeds, load_seeds
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.web.drawing import message
+from edos_dataset.web.launching import ONE_AT_A_TIME, serve, tell
+from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS
 
 TITLE = "Label a dialogue"
 _INTRO = """\
@@ -46,21 +48,6 @@ _EXAMPLES = {
         "incredible! I'm so proud of you."
     ),
 }
-# Fonts of the reader's system: none comes from another host. The theme's own grey of notes and orange of the button are
-# too pale to read.
-_THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]).set(
-    body_text_color_subdued="*neutral_600",
-    body_text_color_subdued_dark="*neutral_400",
-    button_primary_background_fill="*primary_700",
-    button_primary_background_fill_hover="*primary_800",
-)
-_ONE_AT_A_TIME: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 1}
-
-
-def tell(text: str) -> None:
-    """Write what is being done to the log: the start takes two minutes on a small machine."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
 
 
 def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
@@ -75,7 +62,7 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         try:
             return page.results(label_text(text or "", model, seeds), seeds.source is None)
         except ValueError as error:
-            return page.message(error)
+            return message(error)
 
     def label(text: str, model: Model = "general", top: int = 3) -> dict[str, Any]:
         try:
@@ -104,12 +91,12 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         )
         answer = gr.HTML(elem_classes="edos", elem_id="answer")
         gr.HTML(page.about(records, (len(seeds.rows), seeds.source), dataset), elem_classes="edos", elem_id="about")
-        gr.on([button.click, text.submit], show, [text, model], answer, api_visibility="private", **_ONE_AT_A_TIME)
+        gr.on([button.click, text.submit], show, [text, model], answer, api_visibility="private", **ONE_AT_A_TIME)
         gr.api(
             label,
             api_name="label",
             api_description="Label every turn of a dialogue, one turn a line.",
-            **_ONE_AT_A_TIME,
+            **ONE_AT_A_TIME,
         )
     return blocks
 
@@ -137,19 +124,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
     dataset = given.dataset or (given.seed if given.seed and not Path(given.seed).is_dir() else None)
-    options: dict[str, Any] = {
-        "share": False,
-        "ssr_mode": False,
-        "run_history": False,
-        "footer_links": ["api"],
-        "theme": _THEME,
-        "css_paths": Path(__file__).with_name("page.css"),
-    }
     tell("building the page")
-    try:
-        build(seeds, dataset).launch(server_port=given.port, **options)
-    except OSError as error:  # the port is taken
-        sys.exit(f"error: {error}")
+    serve(build(seeds, dataset), Path(__file__).with_name("page.css"), given.port)
 
 
 if __name__ == "__main__":

@@ -4,27 +4,19 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal, get_args
 
-import numpy as np
-from paste import Turn, read_paste
 from seeds import Neighbour, Seeds
 
 from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
+from edos_dataset.labels import LABELS
+from edos_dataset.web.drawing import group_shares
+from edos_dataset.web.paste import Turn, read_paste
 
 Model = Literal["general", "dialogue", "weak", "fast"]
 MODELS: tuple[Model, ...] = get_args(Model)
 """Models to choose from, by the names that `load_labeler` knows."""
 
-GROUPS = ("emotion", "intent", "neutral")
-
-_BORDERS = np.cumsum([0, len(EMOTIONS), len(INTENTS)])
 _LOCK = Lock()  # one dialogue at a time: the processors are shared, and so is the number of threads
-
-
-def group_of(label: int) -> str:
-    """Return which of GROUPS a label id belongs to."""
-    return GROUPS[int(np.searchsorted(_BORDERS, label, side="right")) - 1]
 
 
 @dataclass(frozen=True)
@@ -59,8 +51,7 @@ class LabelledTurn:
     @property
     def shares(self) -> dict[str, float]:
         """The probability of each of GROUPS."""
-        sums = np.add.reduceat(self.probabilities, _BORDERS).tolist()
-        return dict(zip(GROUPS, sums, strict=True))
+        return group_shares(self.probabilities)
 
 
 @dataclass(frozen=True)

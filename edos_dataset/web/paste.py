@@ -58,11 +58,10 @@ def read_paste(text: str) -> Pasted:
         ) from error
     turns = tuple(turn for turn in map(read_line, text.splitlines()) if turn.text)
     if not turns:
-        raise ValueError("There is nothing to label yet. Paste a dialogue, one turn a line.")
+        raise ValueError("There is nothing to read yet. Write a dialogue, one turn a line.")
     if len(turns) > MAX_TURNS:
         raise ValueError(
-            f"This dialogue has {len(turns):,} turns, and at most {MAX_TURNS} can be labelled at once. Paste a part of "
-            "it."
+            f"This dialogue has {len(turns):,} turns, and at most {MAX_TURNS} can be read at once. Paste a part of it."
         )
     for number, turn in enumerate(turns, 1):
         if len(turn.text) > MAX_CHARACTERS:
@@ -98,13 +97,13 @@ def _warnings(turns: tuple[Turn, ...]) -> list[str]:
     if 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters):
         return [
             *warnings,
-            "Most letters of this text are not Latin. The models know English only; don't trust these labels.",
+            "Most letters of this text are not Latin. The models know English only; don't trust what they say of it.",
         ]
     language = guess_language(text)
     if language not in (None, "en"):
         warnings.append(
             f"This doesn't look like English, rather like “{language}”. The models know no other language; don't trust "
-            "these labels."
+            "what they say of it."
         )
     return warnings
 

@@ -1,0 +1,136 @@
+"""The page's HTML: what has been said with its labels, the label predicted for the answer, the answers, and what such
+models do wrong.
+
+Whatever comes from a visitor or a model is escaped.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from conversation import Answers, Dialogue, Reading
+
+from edos_dataset.generation.responder import Candidate
+from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
+from edos_dataset.publishing.cards.markdown import percent
+from edos_dataset.web.drawing import GROUPS, bars, beware, chip, group_of, mark
+
+TOP = 10
+"""Labels shown of what is predicted for the answer before the others are opened."""
+
+NO_MODEL = """\
+<p class="message warning" role="status"><b>No model is set.</b> This page answers with a response model of your choice;
+none comes with it.</p>
+<p>On your machine: <code>make chat MODEL=models/mine</code>, a folder that <code>training/train_generator.py</code>
+wrote, or the id of a model of the Hub. On the Hub: set the variable <code>EDOS_RESPONDER</code> in the Space's settings
+to the id, such as <code>NAMESPACE/responder</code>, and restart it.</p>"""
+
+WARNING = (
+    '<p class="message warning"><b>Beware. A machine wrote these answers.</b> It understands nothing and feels '
+    "nothing; it makes things up, and may be wrong, rude or harmful. If you are in need, speak to a person; in danger, "
+    "call your emergency number.</p>"
+)
+
+_WRONG = (
+    "<b>It says what is usual, not what is true.</b> It knows nothing of the world, of you, or of the day; names, "
+    "facts and events in its answers are invented.",
+    "<b>It often says the same.</b> “I'm sorry to hear that” fits much and means little. In long dialogues it "
+    "contradicts itself and loses the thread: of what doesn't fit its memory the oldest is dropped.",
+    "<b>It agrees too easily,</b> also with what is false, unfair or dangerous, and it may cheer where it should "
+    "warn. Never take it for advice on health, law, money or on what to do in a crisis.",
+    "<b>It repeats what it learned from.</b> Films and strangers' conversations hold insults, prejudice and violence; "
+    "nothing filters the answers.",
+    "<b>A label is a wish and a reading, not a feeling.</b> The model is asked for an answer under a label, and "
+    "often misses it: “reads as” tells how another model labels the answer; that one errs too.",
+    "<b>The score</b> is the mean log-probability of the answer's tokens under the model: the nearer to 0, the "
+    "likelier it finds the answer. It says nothing on whether the answer is good, and is not comparable "
+    "between models.",
+    "<b>English only.</b>",
+    "<b>Your text</b> goes to the machine that runs this page, which answers, and keeps and logs nothing; the dialogue "
+    "lives in this tab and is gone when you close it.",
+)
+
+
+def said(dialogue: Dialogue, readings: Sequence[Reading], warnings: Sequence[str] = ()) -> str:
+    """Return the dialogue: a turn a bubble, with its label; the visitor's on the right.
+
+    Args:
+        dialogue: what has been said.
+        readings: of its turns, as many.
+        warnings: sentences on what to beware of.
+    """
+    if not dialogue.turns:
+        return '<p class="note empty">Nothing has been said yet. Write below, or take an example.</p>'
+    bubbles = "".join(
+        _bubble(text, reading, number, dialogue.is_visitor(number))
+        for number, (text, reading) in enumerate(zip(dialogue.turns, readings, strict=True))
+    )
+    return f'<ol class="said">{bubbles}</ol>{"".join(map(beware, warnings))}'
+
+
+def prediction(answers: Answers, takes_labels: bool) -> str:
+    """Return the predicted label of the answer, the ten most probable ones as bars, and the forced one if one is."""
+    if not takes_labels:
+        note = "This model was trained without labels: none is predicted, and none can be forced."
+        return f'<h3>Label of the answer</h3><p class="note">{note}</p>'
+    forced = ""
+    if answers.forced is not None:
+        definition = escape(DEFINITIONS[LABELS[answers.forced]])
+        forced = f'<p>You forced {chip(answers.forced)} <span class="note">{definition}</span></p>'
+    if answers.predicted is None:
+        return f"<h3>Label of the answer</h3>{forced}<p class='note'>This model brings no predictor.</p>"
+    chances = answers.predicted
+    ranking = sorted(range(len(LABELS)), key=lambda label: (-chances[label], label))
+    legend = "".join(f'<span class="{group}">{mark(group)} {group}</span>' for group in GROUPS)
+    return (
+        f'<h3>Label predicted for the answer</h3>{forced}<p class="legend">{legend}</p>{bars(chances, ranking[:TOP])}'
+        f'<details class="distribution"><summary>the other {len(ranking) - TOP}</summary>'
+        f"{bars(chances, ranking[TOP:])}</details>"
+    )
+
+
+def answer(candidate: Candidate, reading: Reading, number: int) -> str:
+    """Return an answer with the label that it was written under, its score, and how it is read.
+
+    Args:
+        candidate: the answer.
+        reading: the labeler's.
+        number: of the answer, from 1.
+    """
+    group = "neutral" if candidate.label is None else group_of(parse_label(candidate.label))
+    rows = []
+    if candidate.label is not None:
+        chance = "" if candidate.probability is None else f" {percent(candidate.probability)}"
+        rows.append(("written as", f"{chip(parse_label(candidate.label))}{chance}"))
+    rows.append(("reads as", f"{chip(reading.label)} {percent(reading.confidence)}"))
+    rows.append(("score", f"{candidate.score:.2f}"))
+    told = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
+    return (
+        f'<article class="answer {group}" aria-label="Answer {number}"><p class="text">{escape(candidate.text)}</p>'
+        f"<dl>{told}</dl></article>"
+    )
+
+
+def about(name: str | None) -> str:
+    """Return what such models do wrong, and which model this is.
+
+    Args:
+        name: its folder or Hub id; None where there is none.
+    """
+    facts = list(_WRONG)
+    if name is not None:
+        # Of a folder its own name alone: where it lies on the machine is nobody's business.
+        shown = f"<code>{escape(Path(name).name)}</code>, a folder of this machine"
+        if not Path(name).is_dir():
+            shown = f'<a href="https://huggingface.co/{escape(name)}">{escape(name)}</a>; read its card'
+        facts.append(f"<b>The model</b> is {shown}. Its licence, and those of what it learned from, bind its users.")
+    return f"<h3>What such models do wrong</h3><ul class='facts'>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>"
+
+
+def _bubble(text: str, reading: Reading, number: int, visitor: bool) -> str:
+    side, who = ("you", "you") if visitor else ("other", "the other")
+    return (
+        f'<li class="{side} {group_of(reading.label)}"><p class="text"><span class="who">{number + 1} · {who}</span> '
+        f"{escape(text)}</p>"
+        f'<p class="verdict">{chip(reading.label)} {percent(reading.confidence)}</p></li>'
+    )

@@ -1,0 +1,222 @@
+"""A dialogue with a response model: what has been said, with labels; the label that the answer should have; answers.
+
+Nothing of it is kept here: the page in the visitor's browser holds the dialogue, and sends it with every question.
+"""
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from edos_dataset.encoders.encoder import limit_threads
+from edos_dataset.generation.responder import Candidate, Responder
+from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labels import LABELS
+from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS, read_paste
+
+MAX_CANDIDATES = 6
+"""Most answers side by side."""
+
+_LOCK = Lock()  # one dialogue at a time: the processors are shared, and so is the number of threads
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """What has been said.
+
+    Attributes:
+        turns: oldest first; the speakers alternate.
+        answered: whether the last one is an answer of the model, so that it is the visitor's turn.
+    """
+
+    turns: tuple[str, ...] = ()
+    answered: bool = False
+
+    @classmethod
+    def from_json(cls, value: object) -> "Dialogue":
+        """Return the dialogue that `as_json` gave; what a browser sends may be anything.
+
+        Raises:
+            ValueError: it is no dialogue, or too long; the message is a sentence for the page.
+        """
+        given = value if isinstance(value, dict) else {}
+        turns = given.get("turns", [])
+        if not isinstance(turns, list) or not all(isinstance(turn, str) and turn.strip() for turn in turns):
+            raise ValueError("What this page sent is no dialogue. Start over.")
+        if len(turns) > MAX_TURNS or any(len(turn) > MAX_CHARACTERS for turn in turns):
+            raise ValueError(
+                f"This dialogue is too long: at most {MAX_TURNS} turns of {MAX_CHARACTERS:,} characters. Start over."
+            )
+        return cls(tuple(turns), bool(turns) and given.get("answered") is True)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for the browser: `turns` and `answered`."""
+        return {"turns": list(self.turns), "answered": self.answered}
+
+    def is_visitor(self, number: int) -> bool:
+        """Return whether the turn of a number, from 0, stands on the visitor's side."""
+        return (len(self.turns) - 1 - number) % 2 == int(self.answered)
+
+    def said(self, text: str) -> tuple["Dialogue", tuple[str, ...]]:
+        """Return the dialogue after what the visitor wrote, and sentences on what to beware of.
+
+        Several lines are several turns, the last the visitor's. What follows a turn that has no answer yet goes on
+        with that turn, since speakers alternate.
+
+        Raises:
+            ValueError: there is nothing to answer, or it is too long; the message is a sentence for the page.
+        """
+        if not text.strip() and self.turns:
+            if self.answered:
+                raise ValueError("It is your turn: write what you say to that answer.")
+            return self, ()
+        pasted = read_paste(text)
+        new = [turn.text for turn in pasted.turns]
+        old = list(self.turns)
+        if old and not self.answered:
+            new[0] = f"{old.pop()} {new[0]}"
+        return _limited([*old, *new], answered=False), pasted.warnings
+
+    def answered_by(self, answer: str) -> "Dialogue":
+        """Return the dialogue after an answer.
+
+        Raises:
+            ValueError: there is nothing to answer, or it is too long.
+        """
+        if not self.turns or self.answered:
+            raise ValueError("There is no turn that this could answer. Write yours first.")
+        return _limited([*self.turns, " ".join(answer.split())[:MAX_CHARACTERS]], answered=True)
+
+    def without_last(self) -> tuple["Dialogue", str]:
+        """Return the dialogue without its last turn, and that turn if it was the visitor's, to be written anew."""
+        if not self.turns:
+            return self, ""
+        rest = Dialogue(self.turns[:-1], len(self.turns) > 1 and not self.answered)
+        return rest, "" if self.answered else self.turns[-1]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the labeler reads a turn: the most probable label's id, and its probability."""
+
+    label: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the model says to a dialogue.
+
+    Attributes:
+        readings: of every turn of the dialogue.
+        predicted: probabilities of the answer's label, by id; None of a model without a predictor or without labels.
+        forced: id of the label that the visitor chose; None for none.
+        candidates: the answers, the most probable label or the best answer first.
+        read: of each answer, in the dialogue.
+    """
+
+    readings: tuple[Reading, ...]
+    predicted: tuple[float, ...] | None
+    forced: int | None
+    candidates: tuple[Candidate, ...]
+    read: tuple[Reading, ...]
+
+
+class Answerer:
+    """A response model as the page asks it; equal questions get equal answers.
+
+    Args:
+        responder: the model, its predictor, and the labeler's name.
+        name: folder or Hub id of the model.
+        beams: answers that the search follows at a time.
+    """
+
+    def __init__(self, responder: Responder, name: str, beams: int = 32) -> None:
+        self.responder, self.name, self.beams = responder, name, beams
+
+    @property
+    def takes_labels(self) -> bool:
+        """Whether an answer can be given a label."""
+        return self.responder.writer.takes_labels
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the model predicts the label of the answer."""
+        return self.takes_labels and self.responder.predictor is not None
+
+    def read(self, dialogues: list[list[str]]) -> list[list[Reading]]:
+        """Return how each turn of each dialogue is read, with the turns before it."""
+        labeler = load_labeler(self.responder.labeler, self.responder.device)
+        with _LOCK, limit_threads(1):
+            found = labeler.predict_proba(dialogues)
+        rows = iter(zip(found.argmax(1).tolist(), found.max(1).astype(float).tolist(), strict=True))
+        return [[Reading(*next(rows)) for _ in turns] for turns in dialogues]
+
+    def answer(
+        self, dialogue: Dialogue, label: int | None = None, candidates: int = 3, draw: int | None = None
+    ) -> Answers:
+        """Answer a dialogue.
+
+        Args:
+            dialogue: what has been said, at least one turn.
+            label: id of the label that the answers are to have; None for the predicted ones.
+            candidates: answers wanted, 1 to MAX_CANDIDATES.
+            draw: seed by which the answers are drawn; None to search for the best.
+
+        Raises:
+            ValueError: the model cannot answer so; the message is a sentence for the page.
+        """
+        if isinstance(candidates, bool) or not isinstance(candidates, int) or not 1 <= candidates <= MAX_CANDIDATES:
+            raise ValueError(f"Ask for 1 to {MAX_CANDIDATES} answers; this was {str(candidates)[:40]}.")
+        if label is not None and not self.takes_labels:
+            raise ValueError("This model was trained without labels, so none can be forced. Choose “predicted”.")
+        if label is None and self.takes_labels and not self.predicts:
+            raise ValueError("This model brings no predictor of the answer's label. Choose a label in the menu.")
+        turns = list(dialogue.turns)
+        readings = self.read([turns])[0]
+        known = [[reading.label for reading in readings]]
+        with _LOCK, limit_threads(1):
+            predicted = self.responder.predict([turns], known)[0].astype(float).tolist() if self.predicts else None
+            found = self.responder.respond(
+                [turns],
+                label,
+                candidates,
+                self.beams,
+                sample=draw is not None,
+                seed=draw or 0,
+                history_labels=known,
+            )[0]
+        worded = [one for one in found if one.text]
+        read = [readings[-1] for readings in self.read([[*turns, one.text] for one in worded])] if worded else []
+        return Answers(tuple(readings), tuple(predicted) if predicted else None, label, tuple(worded), tuple(read))
+
+
+def answers_as_json(dialogue: Dialogue, answers: Answers) -> dict[str, Any]:
+    """Return `turns` of `text`, `label`, `confidence`; `predicted`, the ten most probable labels of the answer;
+    `candidates` of `text`, `label`, `probability`, `score` and `read_as`.
+    """
+    turns = [
+        {"text": text, "label": LABELS[reading.label], "confidence": round(reading.confidence, 4)}
+        for text, reading in zip(dialogue.turns, answers.readings, strict=True)
+    ]
+    chances = answers.predicted or ()
+    best = sorted(range(len(chances)), key=lambda label: -chances[label])[:10]
+    candidates = [
+        {
+            "text": one.text,
+            "label": one.label,
+            "probability": None if one.probability is None else round(one.probability, 4),
+            "score": round(one.score, 4),
+            "read_as": LABELS[reading.label],
+        }
+        for one, reading in zip(answers.candidates, answers.read, strict=True)
+    ]
+    predicted = [{"label": LABELS[label], "probability": round(chances[label], 4)} for label in best]
+    return {"turns": turns, "predicted": predicted, "candidates": candidates}
+
+
+def _limited(turns: list[str], answered: bool) -> Dialogue:
+    if len(turns) > MAX_TURNS:
+        raise ValueError(f"This dialogue would have {len(turns)} turns, and at most {MAX_TURNS} fit. Start over.")
+    if any(len(turn) > MAX_CHARACTERS for turn in turns):
+        raise ValueError(f"A turn would be longer than {MAX_CHARACTERS:,} characters. Shorten it, or start over.")
+    return Dialogue(tuple(turns), answered)
