@@ -4,6 +4,8 @@ The id order is that of the authors' files (EDOS paper, Table 9; id 0 is "afraid
 write a label name.
 """
 
+from difflib import get_close_matches
+
 EMOTIONS: tuple[str, ...] = (
     "afraid",
     "angry",
@@ -126,9 +128,11 @@ def parse_label(name: str) -> int:
     """Return the id (0 to 40) of a label name, whatever its case and surrounding blanks.
 
     Raises:
-        ValueError: the name is not one of the 41.
+        ValueError: the name is not one of the 41; the message ends with the one that is spelt most like it.
     """
     key = name.strip().lower()
     if key not in LABEL_IDS:
-        raise ValueError(f"unknown label {name!r}: expected one of {', '.join(LABELS)}")
+        near = get_close_matches(key, LABELS, n=1, cutoff=0.5)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown label {name!r}: expected one of {', '.join(LABELS)}{meant}")
     return LABEL_IDS[key]

@@ -20,6 +20,7 @@ LONGER: dict[str, str] = {
     "edos_dataset/cli/extend.py:extend": _OPTIONS,
     "edos_dataset/cli/inspect.py:inspect": _OPTIONS,
     "edos_dataset/cli/label.py:label": _OPTIONS,
+    "edos_dataset/cli/respond.py:respond": _OPTIONS,
     "edos_dataset/cli/segment.py:segment": _OPTIONS,
 }
 """Module, or `module:function`, that may be longer, and why."""

@@ -1,10 +1,5 @@
 """`edos label`."""
 
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +9,7 @@ from rich.markup import escape
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import MODELS, Engine, Force, TrustRemoteCode
+from edos_dataset.cli.output import target_file
 from edos_dataset.releases.given.forms import FORMS
 
 
@@ -84,7 +80,7 @@ def label(
         raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
     if printed and curated_config(source, config) is not None:
         raise ValueError(f"{source} is a folder and becomes a folder: give one as --out, not standard output")
-    with _target(out) as target, progress_bars() as progress:
+    with target_file(out) as target, progress_bars() as progress:
         done = label_dialogues(
             source,
             target,
@@ -101,17 +97,3 @@ def label(
     counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
     told = f"{counts} labelled by {stage.labeler.source}{again}"
     say([escape(told), *map(escape, foreign_lines(done, stage))], stderr=printed)
-
-
-@contextmanager
-def _target(out: Path) -> Iterator[Path]:
-    """Give the file to write; where `out` is "-", one whose lines go to standard output when it is whole."""
-    if str(out) != "-":
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="edos-label-") as folder:
-        target = Path(folder) / "labelled.jsonl"
-        yield target
-        with target.open("rb") as lines:
-            shutil.copyfileobj(lines, sys.stdout.buffer)
-        sys.stdout.buffer.flush()

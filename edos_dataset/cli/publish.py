@@ -14,6 +14,7 @@ from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import AsJson
 
 if TYPE_CHECKING:
+    from edos_dataset.hub.contents import Contents
     from edos_dataset.hub.plan import Plan
     from edos_dataset.hub.versions import Version
 
@@ -77,7 +78,7 @@ def publish(
     result = {"repo": repo, "version": str(chosen), "commit": commit, **_report(plan)}
     lines = [escape(line) for line in _lines(plan, chosen, remote.url, commit)]
     if commit is not None and plan.published is None and contents.kind != "space":
-        lines.append(f"[green]{escape(_use(contents.kind, repo, chosen))}[/green]")
+        lines.append(f"[green]{escape(_use(contents, repo, chosen))}[/green]")
     emit(result, as_json, lines)
 
 
@@ -143,9 +144,14 @@ def _steps(plan: "Plan", version: "Version") -> Iterator[str]:
             )
 
 
-def _use(kind: str, repo: str, version: "Version") -> str:
-    """Return the line of Python that loads a published data set or model."""
-    if kind == "dataset":
+def _use(contents: "Contents", repo: str, version: "Version") -> str:
+    """Return the line of Python that loads a published data set or model, or the command that asks it."""
+    from edos_dataset.hub.contents import CARD
+    from edos_dataset.publishing.front_matter import split_card
+
+    if contents.kind == "dataset":
         return f'from datasets import load_dataset; ds = load_dataset("{repo}", revision="{version.tag}")'
+    if split_card(contents.files[CARD].content.decode())[0].get("pipeline_tag") == "text-generation":
+        return f'edos respond "I lost my job." --model {repo}'
     call = f'pipeline("text-classification", model="{repo}", revision="{version.tag}", trust_remote_code=True)'
     return f"from transformers import pipeline; classify = {call}"

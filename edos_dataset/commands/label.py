@@ -6,12 +6,16 @@ Started so, each process labels its own share of the shards, and the first one p
 of one process. Killed at any moment, the same command goes on (`runs.run`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from edos_dataset.commands.curate import device_of
 from edos_dataset.commands.languages import look_for_foreign
+from edos_dataset.commands.line_runs import check_no_source, discarded_after_errors, run_to_lines
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import holds, prepare_published, summary
@@ -19,12 +23,12 @@ from edos_dataset.releases.dialogues import curated_config, lines_of, read_sourc
 from edos_dataset.releases.given.sources import Selection
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.run import Progress, Run
-from edos_dataset.runs.shards import read_shard, replacing
+from edos_dataset.runs.shards import read_shard
 from edos_dataset.runs.tables import config_files
 
 CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
@@ -78,33 +82,42 @@ def label(
     shard_turns = shard_turns or shard_turns_of(stage)
     tables = read_source(source, shard_turns, meant)
     config = curated_config(source, meant.config)
-    _check_out(source, out, config is None, force)
-    place = out if config is not None else out.with_name(f"{out.name}.parts")
-    new = not (place / ".run").exists()
+    check_no_source(source, out)
+    given: dict[str, Any] = {"force": force, "workers": workers, "engine": engine, "progress": progress}
+    if config is not None:
+        return _label_folder(Path(source), out, stage, tables, config, **given)
+    device, told = device_of([stage]), partial(look_for_foreign, stage=stage)
+    return run_to_lines(tables, out, stage, lines_of, command="label", device=device, told=told, **given)
+
+
+def _label_folder(
+    source: Path,
+    out: Path,
+    stage: AnnotateDialogues,
+    tables: Iterator[pa.Table],
+    config: str,
+    *,
+    force: bool,
+    workers: int,
+    engine: str,
+    progress: Progress,
+) -> dict[str, Any] | None:
+    """Label a config of a folder of `edos curate` into a folder; see `label`."""
+    new = not (out / ".run").exists()
     with (
         engine_of(engine, workers, device_of([stage])) as crew,
-        OutputFolder(place, "label", crew.leads, force) as folder,
+        OutputFolder(out, "label", crew.leads, force) as folder,
     ):
         made_of = _made_of(source, stage, config)
         made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)
-        try:
+        with discarded_after_errors(folder, crew, new):
             shards = run.execute(numbered(tables), [stage, Output(_LABELLED)])[_LABELLED]
-        except ValueError:
-            if new and crew.leads:  # after a bad line nothing stays that was not there before
-                folder.discard()
-            raise
         if not crew.leads:
             return None
-        if config is not None:
-            _write_folder(Path(source), folder, shards, stage, run, config, made_of)
-        else:
-            _write_lines(out, shards)
+        _write_folder(source, folder, shards, stage, run, config, made_of)
         done = {"dialogues": run.rows, "turns": run.counts[0].read, "shards": len(shards), "reused": run.reused}
-        done |= look_for_foreign(shards, stage)
-    if config is None:
-        folder.discard()
-    return done
+        return done | look_for_foreign(shards, stage)
 
 
 def shard_turns_of(stage: AnnotateDialogues) -> int:
@@ -112,22 +125,9 @@ def shard_turns_of(stage: AnnotateDialogues) -> int:
     return CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS
 
 
-def _check_out(source: str | Path, out: Path, file: bool, force: bool) -> None:
-    if out.resolve() == Path(source).resolve():
-        raise FolderError(f"{out} is the source and would be lost: give another --out")
-    if file:
-        check_out_file(out, force=force)
-
-
-def _made_of(source: str | Path, stage: AnnotateDialogues, config: str | None) -> MadeOf:
-    files = [path for paths in config_files(Path(source), config).values() for path in paths] if config else []
+def _made_of(source: Path, stage: AnnotateDialogues, config: str) -> MadeOf:
+    files = [path for paths in config_files(source, config).values() for path in paths]
     return MadeOf(parameters_of([stage]) | {"config": config}, {"files": digests_of(files)}, stage.fingerprint())
-
-
-def _write_lines(out: Path, shards: Sequence[Path]) -> None:
-    with replacing(out.resolve()) as temporary, temporary.open("wb") as file:
-        for shard in shards:
-            file.writelines(lines_of(read_shard(shard)))
 
 
 def _write_folder(

@@ -1,10 +1,10 @@
 """`edos_dataset.respond`: answers to dialogues, as a call of a notebook or a script."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
-from edos_dataset.generation.responder import Candidate, Responder, Wanted
+from edos_dataset.generation.chosen import chosen_model, kept_responder
+from edos_dataset.generation.responder import Candidate, Wanted
 from edos_dataset.labeling.models.labelers import default_device
 
 __all__ = ["Candidate", "respond"]
@@ -12,7 +12,7 @@ __all__ = ["Candidate", "respond"]
 
 def respond(
     dialogues: str | Sequence[str | Sequence[str]],
-    model: str | Path,
+    model: str | Path | None = None,
     *,
     label: Wanted = None,
     candidates: int = 1,
@@ -31,7 +31,7 @@ def respond(
 
     Args:
         dialogues: one text, or a list of dialogues: each a text, or the list of its turns, oldest first.
-        model: folder or Hub id of a response model.
+        model: folder or Hub id of a response model; by default the one that ships, if one does.
         label: label of the answers, by name or id, or one for each dialogue; by default predicted.
         candidates: answers to each dialogue: under that label, or else under as many predicted ones.
         beams: answers that the search follows at a time.
@@ -50,10 +50,5 @@ def respond(
     """
     given = [dialogues] if isinstance(dialogues, str) else dialogues
     turns = [[dialogue] if isinstance(dialogue, str) else dialogue for dialogue in given]
-    responder = _load(str(model), trust_remote_code, device or default_device(), labeler)
+    responder = kept_responder(chosen_model(model), trust_remote_code, device or default_device(), labeler)
     return responder.respond(turns, label, candidates, beams, sample, seed)
-
-
-@lru_cache(maxsize=2)
-def _load(model: str, trust: bool, device: str, labeler: str) -> Responder:
-    return Responder.load(model, trust, device, labeler)

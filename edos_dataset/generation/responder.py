@@ -19,6 +19,11 @@ from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS, parse_label
 
+_NO_PREDICTOR = (
+    f"the model has no predictor of the answer's label, a folder {PREDICTOR!r} in its own: give a label, or train one "
+    f"there by training/recipes/small/predictor.yaml, --out MODEL/{PREDICTOR}"
+)
+
 Wanted = str | int | Sequence[str | int | None] | None
 
 
@@ -37,6 +42,11 @@ class Candidate:
     label: str | None
     score: float
     probability: float | None = None
+
+    def as_row(self) -> dict[str, str | float | None]:
+        """Return it as plain data, figures with four decimals."""
+        chance = None if self.probability is None else round(self.probability, 4)
+        return {"text": self.text, "label": self.label, "probability": chance, "score": round(self.score, 4)}
 
 
 class Responder:
@@ -63,6 +73,7 @@ class Responder:
         self.writer, self.predictor = writer, predictor
         self.labeler, self.device = labeler, device
         self.batch = batch or (4 if device == "cpu" else 32)
+        self.folder: Path | None = None
 
     @classmethod
     def load(
@@ -88,7 +99,21 @@ class Responder:
         """
         check_device(device)
         folder, writer = load_writer(name, trust, device)
-        return cls(writer, load_predictor(folder, device), labeler, device, batch)
+        responder = cls(writer, load_predictor(folder, device), labeler, device, batch)
+        responder.folder = folder
+        return responder
+
+    def check(self, forced: bool) -> None:
+        """Check that this can answer: under a label that is given, or under predicted ones.
+
+        Raises:
+            ValueError: it was trained without labels and one is given, or it takes labels, none is given, and it has no
+                predictor.
+        """
+        if forced and not self.writer.takes_labels:
+            raise ValueError("the model was trained without labels: it cannot answer under one")
+        if not forced and self.writer.takes_labels and self.predictor is None:
+            raise ValueError(_NO_PREDICTOR)
 
     def history_labels(self, dialogues: Sequence[Sequence[str]]) -> list[list[int]]:
         """Return the most probable label of every turn, by id, seen with its history."""
@@ -109,9 +134,7 @@ class Responder:
             ValueError: there is no predictor, or these are no dialogues.
         """
         if self.predictor is None:
-            raise ValueError(
-                f"the model has no predictor of the answer's label (a folder {PREDICTOR!r} in its own): give a label"
-            )
+            raise ValueError(_NO_PREDICTOR)
         given = _histories(dialogues)
         known = self.history_labels(given) if history_labels is None else history_labels
         steps = [slice(first, first + self.batch) for first in range(0, len(given), self.batch)]
@@ -179,8 +202,7 @@ class Responder:
     ) -> list[tuple[int, Job, float | None]]:
         """Return what is to be written: the dialogue's number, the job, the probability of its label."""
         if known is None:
-            if any(label is not None for label in labels):
-                raise ValueError("the model was trained without labels: it cannot answer under one")
+            self.check(any(label is not None for label in labels))
             return [(number, Job(turns, None, None, candidates), None) for number, turns in enumerate(given)]
         open_ = [number for number, label in enumerate(labels) if label is None]
         chances: dict[int, Floats] = {}

@@ -16,18 +16,20 @@ from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.foreign import json_of
 
-CONFIG = "config.json"
+CONFIG, ADAPTER = "config.json", "adapter_config.json"
 
-_WEIGHTS = re.compile(r"model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json")
+_WEIGHTS = re.compile(r"(adapter_)?model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json")
 _OF_A_MODEL = frozenset(
     f"{CARD} LICENSE LICENSE.txt LICENSE.md NOTICE {CONFIG} generation_config.json "
     "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json vocab.txt vocab.json merges.txt "
     "tokenizer.model spiece.model sentencepiece.bpe.model spm.model chat_template.jinja "
-    "record.json metrics.json log.jsonl learning_curves.png".split()
+    f"record.json metrics.json log.jsonl learning_curves.png {ADAPTER} prompt.json".split()
 )
 """What a training or `save_pretrained` writes for others. States of optimizers, checkpoints, pickles, predictions of
 single texts and whatever else lies there stay behind.
 """
+_PREDICTOR = "predictor/"
+"""Where a response model has its predictor, which goes with it, but for what is told of it alone."""
 _OF_A_SPACE = frozenset({CARD, "LICENSE", "requirements.txt", "pre-requirements.txt", "packages.txt"})
 _IMPORTED = re.compile(rb"^[ \t]*from\s+\.(\w+)\s+import|^[ \t]*from\s+\.\s+import\s+(\w+)", re.MULTILINE)
 
@@ -41,28 +43,15 @@ def read_model(folder: Path) -> Contents | None:
     Raises:
         FolderError: the weights, the code that the configuration names, or the card are missing or damaged.
     """
-    if not (folder / CONFIG).is_file():
+    config = next((name for name in (CONFIG, ADAPTER) if (folder / name).is_file()), None)
+    if config is None:
         return None
-    files, others = files_of(
-        folder, lambda name: name in _OF_A_MODEL or _WEIGHTS.fullmatch(name) is not None or _is_module(name)
-    )
-    try:
-        config: dict[str, Any] = json_of(files[CONFIG].content)
-        named = [
-            name
-            for value in config.get("auto_map", {}).values()
-            for name in ([value] if isinstance(value, str) else value)
-            if name
-        ]
-        modules = [f"{name.split('.')[0]}.py" for name in named if "--" not in name]
-    except (ValueError, AttributeError, TypeError) as error:
-        raise FolderError(f"{folder / CONFIG} is no configuration of a model: {error}") from error
-    code = _imported_by(modules, files)
-    if lacking := sorted(set(modules) - files.keys()):
-        raise FolderError(f"{folder} has no {lacking[0]}, which {CONFIG} names under auto_map: save the model again")
-    left = [name for name in files if _is_module(name) and name not in code]
+    files, others = files_of(folder, _of_a_model)
+    left = _check_part(folder, files, config)
+    if any(name.startswith(_PREDICTOR) for name in files):
+        within = {name.removeprefix(_PREDICTOR): file for name, file in files.items() if name.startswith(_PREDICTOR)}
+        left += [f"{_PREDICTOR}{name}" for name in _check_part(folder / _PREDICTOR, within, CONFIG)]
     files = {name: file for name, file in files.items() if name not in left}
-    _check_weights(folder, files)
     head = card_metadata(folder, files, "a model's card says what it is and under which licence")
     if lacking := [key for key in ("license", "pipeline_tag", "library_name") if not head.get(key)]:
         raise FolderError(
@@ -142,6 +131,45 @@ def card_metadata(folder: Path, files: dict[str, ContentFile], why: str) -> dict
         raise FolderError(f"{folder / CARD}: {error}; {why}") from error
 
 
+def _of_a_model(name: str) -> bool:
+    """Return whether a file of a model's folder, or of its predictor, may be published."""
+    own = name.removeprefix(_PREDICTOR)
+    if own != name and own == CARD:
+        return False
+    return own in _OF_A_MODEL or _WEIGHTS.fullmatch(own) is not None or _is_module(own)
+
+
+def _check_part(folder: Path, files: dict[str, ContentFile], config: str) -> list[str]:
+    """Check a model, or its predictor, and return the modules that nothing names.
+
+    Args:
+        folder: of it.
+        files: those in it that may be published; of other folders none is looked at.
+        config: name of its configuration; an adapter's names no code.
+
+    Raises:
+        FolderError: its weights, or the code that the configuration names, are missing or damaged.
+    """
+    if config not in files:
+        raise FolderError(f"{folder} has no {config}: save the model again, or remove the folder")
+    try:
+        said: dict[str, Any] = json_of(files[config].content)
+        named = [
+            name
+            for value in (said.get("auto_map", {}) if config == CONFIG else {}).values()
+            for name in ([value] if isinstance(value, str) else value)
+            if name
+        ]
+        modules = [f"{name.split('.')[0]}.py" for name in named if "--" not in name]
+    except (ValueError, AttributeError, TypeError) as error:
+        raise FolderError(f"{folder / config} is no configuration of a model: {error}") from error
+    if lacking := sorted(set(modules) - files.keys()):
+        raise FolderError(f"{folder} has no {lacking[0]}, which {config} names under auto_map: save the model again")
+    code = _imported_by(modules, files)
+    _check_weights(folder, [name for name in files if name.endswith(".safetensors") and "/" not in name])
+    return [name for name in files if _is_module(name) and name not in code]
+
+
 def _is_module(name: str) -> bool:
     return name.endswith(".py") and "/" not in name
 
@@ -158,8 +186,7 @@ def _imported_by(modules: Sequence[str], files: dict[str, ContentFile]) -> set[s
     return found
 
 
-def _check_weights(folder: Path, files: dict[str, ContentFile]) -> None:
-    weights = [name for name in files if name.endswith(".safetensors")]
+def _check_weights(folder: Path, weights: Sequence[str]) -> None:
     if not weights:
         raise FolderError(
             f"{folder} has no weights as safetensors: save the model by save_pretrained of transformers 5, or train it "

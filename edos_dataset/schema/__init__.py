@@ -17,6 +17,7 @@ from edos_dataset.schema.configs import features as features
 from edos_dataset.schema.configs import list_of as list_of
 from edos_dataset.schema.reasons import REASONS as REASONS
 from edos_dataset.schema.reasons import meaning as meaning
+from edos_dataset.schema.tables import ANSWERS as ANSWERS
 from edos_dataset.schema.tables import DETAIL as DETAIL
 from edos_dataset.schema.tables import DIALOGUES as DIALOGUES
 from edos_dataset.schema.tables import DIFFERING as DIFFERING

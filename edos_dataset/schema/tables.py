@@ -170,3 +170,15 @@ LABELLED = pa.schema(
     }
 )
 """Labelled dialogues with the scores that selection uses."""
+
+ANSWERS = pa.list_(
+    pa.struct(
+        {
+            "text": pa.string(),
+            "label": pa.string(),  # name of the one that the answer was written under; null of a model without labels
+            "probability": pa.float64(),  # of the label, as predicted, 0 to 1; null where it was given
+            "score": pa.float64(),  # mean log-probability of its tokens, nats
+        }
+    )
+)
+"""Answers of a response model to a dialogue, best first."""

@@ -4,9 +4,11 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from edos_dataset.generation.responder import Responder
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import reading
 from edos_dataset.hub.failures import HubError
@@ -15,9 +17,11 @@ from edos_dataset.hub.remote import Remote
 from edos_dataset.labeling.models.packed import unpack
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
+from edos_dataset.publishing.cards.response import render_response_card
 from edos_dataset.runs.folder import FolderError
 from published_folder import V1, V11, content, remote
 from small_models import save_dialogue_classifier, save_plain_classifier  # noqa: E402
+from small_responders import EMPATHETIC, save_responder
 
 RECORD = {
     "name": "small",
@@ -195,3 +199,56 @@ def test_the_spaces_of_this_project_are_some(hub, name, css):
     publish(hub, Path(__file__).parents[2] / "spaces" / name, repo=f"ns/{name}")
     files = set(hub.repos["spaces", f"ns/{name}"].at("v1.0.0").files)
     assert {"README.md", "app.py", "requirements.txt", css} <= files
+
+
+@pytest.fixture
+def responder(tmp_path):
+    """A response model with its predictor, each with its card, and what a training leaves besides."""
+    folder = tmp_path / "chat"
+    save_responder(folder, **EMPATHETIC)
+    for part, task in ((folder, "empathetic"), (folder / "predictor", "predictor")):
+        (part / "README.md").write_text(render_response_card({"name": "chat", "task": task}, {}), encoding="utf-8")
+        (part / "record.json").write_text("{}")
+        (part / "best.pt").write_bytes(b"stays here")
+    return folder
+
+
+def test_a_response_model_goes_with_its_predictor_and_answers(hub, responder, tmp_path):
+    publish(hub, responder, repo="ns/chat")
+    main = hub.repos["models", "ns/chat"].at("main")
+    assert {"README.md", "model.safetensors", "response_pipeline.py", "predictor/model.safetensors"} <= set(main.files)
+    assert {"predictor/predictor.py", "predictor/tokenizer.json", "predictor/record.json"} <= set(main.files)
+    assert not [path for path in main.files if path.endswith(".pt")] and "predictor/README.md" not in main.files
+    card = content(hub, main, "README.md").decode()
+    assert PLACEHOLDER not in card and 'edos respond "I lost my job." --model "ns/chat"' in card
+    copy = tmp_path / "copy"
+    for path in main.files:
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        (copy / path).write_bytes(content(hub, main, path))
+    asked = ([["where is the dog"]], None, 2, 2)
+    found = Responder.load(copy, labeler="fast").respond(*asked, max_tokens=5)
+    assert found == Responder.load(responder, labeler="fast").respond(*asked, max_tokens=5)
+
+
+def test_a_response_model_without_a_whole_predictor_is_refused(hub, responder):
+    (responder / "predictor" / "predictor.py").unlink()
+    with pytest.raises(FolderError, match=r"predictor has no predictor\.py, which config\.json names"):
+        publish(hub, responder)
+    (responder / "predictor" / "config.json").unlink()
+    with pytest.raises(FolderError, match=r"predictor has no config\.json: save the model again, or remove"):
+        publish(hub, responder)
+
+
+def test_an_adapter_is_a_model(hub, tmp_path):
+    folder = tmp_path / "adapter"
+    folder.mkdir()
+    named = {"base_model_name_or_path": "owner/lm", "auto_map": {"base_model_class": "Model"}}
+    (folder / "adapter_config.json").write_text(json.dumps(named))
+    (folder / "prompt.json").write_text("{}")
+    (folder / "README.md").write_text(render_response_card({"name": "a", "task": "causal_lora"}, {}), encoding="utf-8")
+    with pytest.raises(FolderError, match="no weights as safetensors"):
+        publish(hub, folder)
+    save_file({"a": np.ones(3, np.float32)}, folder / "adapter_model.safetensors")
+    publish(hub, folder)
+    files = hub.repos["models", "ns/model"].at("main").files
+    assert {"adapter_config.json", "adapter_model.safetensors", "prompt.json", "README.md"} <= set(files)

@@ -16,6 +16,7 @@ from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.cards.labels_only import labels_only_card
 from edos_dataset.publishing.cards.markdown import code, fenced, plain, prose, table
 from edos_dataset.publishing.cards.model import render_model_card
+from edos_dataset.publishing.cards.response import render_response_card
 from edos_dataset.publishing.cards.seed import seed_card
 from edos_dataset.publishing.front_matter import join_card, split_card
 from edos_dataset.publishing.layout import ConfigFiles
@@ -111,6 +112,9 @@ def cards(text):
     yield seed_card(seed)
     yield extended_card(extended)
     yield labels_only_card(labels, {text: record_of(text)}, "labels_only/recipe.yaml")
+    data = [{"source": text, "dialogues": 3, "licence": text, "labels": text, "sha256": text}]
+    response = record_of(text) | {"task": "plain", "data": data, "start": text, "recipe": {"base_model": text}}
+    yield render_response_card(response, {"test": {"perplexity": 2.0, "pairs": 3}})
     yield render_model_card(record_of(text), {**FIGURES, "by_label": {text: {"f1": 0.5, "support": 3}}})
 
 

@@ -102,7 +102,10 @@ def test_a_training_leaves_a_folder_that_loads_and_answers(place):
         "record.json",
         "log.jsonl",
         "learning_curves.png",
+        "README.md",
     } <= left
+    card = (folder / "README.md").read_text()
+    assert card.index("people in distress") < card.index("## Data") and "CC BY-NC 4.0" in card
     assert not [
         name for name in left if name.startswith(("checkpoint", "best", "tokenizer-in")) or name.endswith(".tmp")
     ]

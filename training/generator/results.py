@@ -10,6 +10,7 @@ from typing import Any
 from accelerate import Accelerator
 
 from edos_dataset.labeling.models.saved_model import digests_of
+from edos_dataset.publishing.cards.response import FLAWS, PREDICTOR_FLAWS, render_response_card
 from edos_dataset.runs.shards import write_text
 from training.generator.corpus import Corpus
 from training.generator.measure import measured, unigram
@@ -27,14 +28,6 @@ LICENCES = {
     "dailydialog": "DailyDialog: CC BY-NC-SA 4.0",
 }
 SUBTITLES = "subtitles, whose text is under their studios' copyright"
-
-FLAWS = [
-    "It answers with what people often said in its data; it knows no facts, no person and no duty of care.",
-    "It repeats the prejudices and the coarseness of its data, and nothing filters its answers.",
-    "Its labels were given by machines, which are wrong in about every third turn.",
-    "It is for study. It is no help for people in need, and must not be offered as such.",
-]
-"""What every such model does wrong, for its record and card."""
 
 
 def write_results(
@@ -71,6 +64,7 @@ def write_results(
         draw_learning_curves(out)
     else:
         draw_learning_curves(out, "perplexity", scale=1, unit="")
+    write_text(out / "README.md", render_response_card(record, figures))
     write_text(out / "metrics.json", json.dumps(figures, indent=2) + "\n")
     return figures
 
@@ -95,7 +89,7 @@ def make_record(
         "split": {name: len(part) for name, part in parts.items()},
         "left_out": {name: part.left_out for name, part in parts.items()},
         "parameters": sum(parameter.numel() for parameter in learner.model.parameters()),
-        "limitations": FLAWS,
+        "limitations": list(PREDICTOR_FLAWS if recipe.kind == "predictor" else FLAWS),
         "seed": recipe.seed,
         "recipe": settings_of(recipe),
         "command": _command(arguments),

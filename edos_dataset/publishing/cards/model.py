@@ -87,7 +87,7 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
         results=results_table(metrics) + (f"\n\n{beside}" if beside else ""),
         by_label=label_table(metrics),
         calibration=calibration(metrics),
-        training=_training(record),
+        training=training_section(record),
         energy=energy(record),
         command=fenced(record["command"]) if record.get("command") else f"The command is {MISSING}.",
         cite=EDOS_BIBTEX,
@@ -210,7 +210,8 @@ def _data(record: Row) -> str:
     )
 
 
-def _training(record: Row) -> str:
+def training_section(record: Row) -> str:
+    """Return what the record says of the training as Markdown."""
     seconds, versions, packing = (record.get(key) for key in ("training_seconds", "versions", "packing"))
     facts = {
         "base model": record.get("base_model"),
