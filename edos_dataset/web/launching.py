@@ -1,24 +1,16 @@
 """How the pages are served: looks, logs, one visitor at a time. Needs the extra `space`."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gradio as gr
+if TYPE_CHECKING:  # the package is imported whole where no page is served
+    import gradio as gr
 
 ONE_AT_A_TIME: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 1}
 """Settings of an event that works with a model: the processors are shared."""
-
-# Fonts of the reader's system: none comes from another host. The theme's own grey of notes and orange of the button are
-# too pale to read.
-_THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]).set(
-    body_text_color_subdued="*neutral_600",
-    body_text_color_subdued_dark="*neutral_400",
-    button_primary_background_fill="*primary_700",
-    button_primary_background_fill_dark="*primary_700",
-    button_primary_background_fill_hover="*primary_800",
-    button_primary_background_fill_hover_dark="*primary_800",
-)
 
 
 def tell(text: str) -> None:
@@ -44,8 +36,23 @@ def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
             ssr_mode=False,
             run_history=False,
             footer_links=["api"],
-            theme=_THEME,
+            theme=_theme(),
             css_paths=[Path(__file__).with_name("page.css"), css],
         )
     except OSError as error:  # the port is taken
         sys.exit(f"error: {error}")
+
+
+def _theme() -> gr.themes.Base:
+    import gradio as gr
+
+    # Fonts of the reader's system: none comes from another host. The theme's own grey of notes and orange of the button
+    # are too pale to read.
+    return gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]).set(
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_400",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_dark="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_hover_dark="*primary_800",
+    )
