@@ -1,9 +1,8 @@
 """Dialogues of films that a reader judged whole: where each is, what was found in it, and what that comes to."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from edos_dataset.arrays import Bools
 from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.text import shown
+from evaluation.judged_sheets import read_jsonl, take_verdicts
 
 OK = "ok"
 KINDS = {
@@ -54,52 +54,17 @@ class Read:
     errors: dict[str, list[int]] | None = None
 
 
-def jsonl_of(records: Sequence[Read]) -> str:
-    """Return records as JSON lines."""
-    return "".join(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
-
-
 def read_records(path: Path) -> list[Read]:
-    """Read what `jsonl_of` wrote.
-
-    Raises:
-        ValueError: it is none.
-    """
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            records.append(Read(**json.loads(line)))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {number} is no dialogue that was drawn: {error}") from error
-    return records
+    """Read what `jsonl_of` wrote; see `read_jsonl`."""
+    return read_jsonl(path, lambda row: Read(**row), "dialogue")
 
 
 def with_verdicts(records: Sequence[Read], paths: Sequence[Path]) -> list[Read]:
-    """Return the dialogues of a sheet with what the reader wrote, in the order of the sheet.
+    """Return the dialogues of a sheet with what the reader wrote (`take_verdicts`).
 
-    Args:
-        records: as drawn.
-        paths: files of lines "NUMBER ok" or "NUMBER KIND TURN ... | ..."; blank ones and those that begin with # say
-            nothing.
-
-    Raises:
-        ValueError: a line is of another form, or a dialogue is read twice or not at all; the message names it.
+    Lines are "NUMBER ok" or "NUMBER KIND TURN ... | ...".
     """
-    drawn, read = {record.number: record for record in records}, dict[int, Read]()
-    for path in paths:
-        for at, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            try:
-                record = _with_verdict(drawn, line)
-                if record.number in read:
-                    raise ValueError(f"dialogue {record.number} is read already")
-            except ValueError as error:
-                raise ValueError(f"{path}, line {at}: {error}") from error
-            read[record.number] = record
-    if missing := sorted(drawn.keys() - read.keys()):
-        raise ValueError(f"{len(missing)} dialogues are not read, such as {missing[0]}: each needs a line")
-    return [read[number] for number in drawn]
+    return take_verdicts(records, paths, _with_verdict, "dialogue")
 
 
 def _with_verdict(drawn: Mapping[int, Read], line: str) -> Read:

@@ -24,8 +24,9 @@ from rich.table import Table
 
 from edos_dataset.runs.shards import write_text
 from edos_dataset.text import tokenize
-from evaluation.judged_dialogue_records import KINDS, Read, jsonl_of, read_records, tally, with_verdicts
+from evaluation.judged_dialogue_records import KINDS, Read, read_records, tally, with_verdicts
 from evaluation.judged_sample import read_pools
+from evaluation.judged_sheets import add_tally, check_tally, jsonl_of, take_step
 from training.examples import report as say
 from training.labels.readings import digest_of
 
@@ -126,26 +127,17 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     step.add_argument("--dialogues", type=int, default=100)
     step.add_argument("--seed", type=int, default=17)
     step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
-    step = steps.add_parser("tally", help="put the verdicts beside the key, and count")
-    step.set_defaults(step=count)
-    step.add_argument("--key", type=Path, help="what `sample` wrote")
-    step.add_argument("--verdicts", type=Path, nargs="+", default=[], help="what the reader wrote")
-    step.add_argument("--judged", type=Path, default=JUDGED, help="the file of dialogues; figures go beside it")
+    add_tally(steps, count, JUDGED, "dialogues")
     arguments = parser.parse_args(given)
     if strange := [each for each in getattr(arguments, "pools", []) if "=" not in each]:
         parser.error(f"--pools: expected NAME=PATTERN, got {strange[0]!r}")
-    if arguments.step is count and bool(arguments.key) != bool(arguments.verdicts):
-        parser.error("--key and --verdicts go together: give both, or neither to count again")
+    check_tally(parser, arguments)
     return arguments
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Take a step."""
-    arguments = parse_arguments(given)
-    try:
-        arguments.step(arguments)
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
+    take_step(parse_arguments(given))
 
 
 if __name__ == "__main__":

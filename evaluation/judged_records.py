@@ -1,11 +1,12 @@
 """Turns of films that a judge read: where each is, what models said of it, and how the judge found that. No texts."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from evaluation.judged_sheets import read_jsonl
 
 YES = "yes"
 KINDS = {
@@ -58,26 +59,14 @@ class Judged:
     candidates: dict[str, str] = field(default_factory=dict)
 
 
-def jsonl_of(records: Sequence[Judged]) -> str:
-    """Return records as JSON lines."""
-    return "".join(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
-
-
 def read_records(path: Path) -> list[Judged]:
-    """Read what `jsonl_of` wrote.
+    """Read what `jsonl_of` wrote; see `read_jsonl`."""
+    return read_jsonl(path, _record_of, "turn")
 
-    Raises:
-        ValueError: it is none.
-    """
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            row = json.loads(line)
-            answers = {model: Answer(*answer) for model, answer in row.pop("answers").items()}
-            records.append(Judged(**row, answers=answers))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number} is no turn that was drawn: {error}") from error
-    return records
+
+def _record_of(row: dict[str, Any]) -> Judged:
+    answers = {model: Answer(*answer) for model, answer in row.pop("answers").items()}
+    return Judged(**row, answers=answers)
 
 
 def show_pools(records: Sequence[Judged]) -> str:

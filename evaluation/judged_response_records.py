@@ -2,7 +2,6 @@
 comes to. No texts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from edos_dataset.metrics.resampling import wilson
 from edos_dataset.text import shown
+from evaluation.judged_sheets import read_jsonl, take_verdicts
 
 VERDICTS = {
     "fits": "a sensible person could answer just this, and it takes up something of this conversation",
@@ -42,51 +42,16 @@ class Read:
     verdicts: dict[str, str] = field(default_factory=dict)
 
 
-def jsonl_of(records: Sequence[Read]) -> str:
-    """Return records as JSON lines."""
-    return "".join(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
-
-
 def read_judged(path: Path) -> list[Read]:
-    """Read what `jsonl_of` wrote.
-
-    Raises:
-        ValueError: it is none.
-    """
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            records.append(Read(**json.loads(line)))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {number} is no context that was drawn: {error}") from error
-    return records
+    """Read what `jsonl_of` wrote; see `read_jsonl`."""
+    return read_jsonl(path, lambda row: Read(**row), "context")
 
 
 def with_verdicts(records: Sequence[Read], paths: Sequence[Path]) -> list[Read]:
-    """Return the contexts of a sheet with what the reader wrote, in the order of the sheet.
-
-    Args:
-        records: as drawn.
-        paths: files of lines "NUMBER a fits | b wrong | ..."; blank ones and those that begin with # say nothing.
-
-    Raises:
-        ValueError: a line is of another form, or a context is read twice or not at all; the message names it.
+    """Return the contexts of a sheet with what the reader wrote: files of lines "NUMBER a fits | b wrong | ..."; see
+    `take_verdicts`.
     """
-    drawn, read = {record.number: record for record in records}, dict[int, Read]()
-    for path in paths:
-        for at, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            try:
-                record = _with_verdicts(drawn, line)
-                if record.number in read:
-                    raise ValueError(f"context {record.number} is read already")
-            except ValueError as error:
-                raise ValueError(f"{path}, line {at}: {error}") from error
-            read[record.number] = record
-    if missing := sorted(drawn.keys() - read.keys()):
-        raise ValueError(f"{len(missing)} contexts are not read, such as {missing[0]}: each needs a line")
-    return [read[number] for number in drawn]
+    return take_verdicts(records, paths, _with_verdicts, "context")
 
 
 def _with_verdicts(drawn: Mapping[int, Read], line: str) -> Read:

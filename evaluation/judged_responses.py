@@ -26,7 +26,8 @@ from rich.table import Table
 from edos_dataset.runs.shards import write_text
 from evaluation.generation_records import read_records
 from evaluation.generation_sets import INVENTED
-from evaluation.judged_response_records import VERDICTS, Read, jsonl_of, read_judged, tally, with_verdicts
+from evaluation.judged_response_records import VERDICTS, Read, read_judged, tally, with_verdicts
+from evaluation.judged_sheets import add_tally, check_tally, jsonl_of, take_step
 from training.examples import report as say
 from training.labels.readings import digest_of
 
@@ -159,26 +160,17 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     step.add_argument("--contexts", type=int, default=50, help="of all sets together: so many answers of each row")
     step.add_argument("--seed", type=int, default=18)
     step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
-    step = steps.add_parser("tally", help="put the verdicts beside the key, and count")
-    step.set_defaults(step=count)
-    step.add_argument("--key", type=Path, help="what `sample` wrote")
-    step.add_argument("--verdicts", type=Path, nargs="+", default=[], help="what the reader wrote")
-    step.add_argument("--judged", type=Path, default=JUDGED, help="the file of answers; figures go beside it")
+    add_tally(steps, count, JUDGED, "answers")
     arguments = parser.parse_args(given)
     if arguments.step is sample and arguments.contexts < 1:
         parser.error(f"--contexts must be at least 1, got {arguments.contexts}")
-    if arguments.step is count and bool(arguments.key) != bool(arguments.verdicts):
-        parser.error("--key and --verdicts go together: give both, or neither to count again")
+    check_tally(parser, arguments)
     return arguments
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Take a step."""
-    arguments = parse_arguments(given)
-    try:
-        arguments.step(arguments)
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
+    take_step(parse_arguments(given))
 
 
 if __name__ == "__main__":

@@ -30,8 +30,9 @@ from rich.table import Table
 
 from edos_dataset.labels import LABEL_IDS
 from edos_dataset.runs.shards import write_text
-from evaluation.judged_records import YES, Judged, jsonl_of, read_records, show_pools
+from evaluation.judged_records import YES, Judged, read_records, show_pools
 from evaluation.judged_sample import answers_of, draw, read_pools, records_of, sheet_of, taught_texts
+from evaluation.judged_sheets import add_tally, check_tally, jsonl_of, take_step
 from evaluation.judged_tally import tally, with_verdicts
 from training.examples import report as say
 from training.labels.readings import READINGS, read_readings
@@ -127,11 +128,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     step.add_argument("--answers", type=Path, required=True, help="file that keeps what models say")
     step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
     step.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="default: $EDOS_DATA_DIR")
-    step = steps.add_parser("tally", help="take in the verdicts, and count")
-    step.set_defaults(step=count)
-    step.add_argument("--key", type=Path, help="what `sample` wrote")
-    step.add_argument("--verdicts", type=Path, nargs="+", default=[], help="what the judge wrote")
-    step.add_argument("--judged", type=Path, default=JUDGED, help="the file of judged turns; figures go beside it")
+    add_tally(steps, count, JUDGED, "judged turns")
     step = steps.add_parser("texts", help="put the texts back")
     step.set_defaults(step=texts)
     step.add_argument("--judged", type=Path, default=JUDGED)
@@ -142,18 +139,13 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
     if strange := [each for each in getattr(arguments, "pools", []) if "=" not in each]:
         parser.error(f"--pools: expected NAME=PATTERN, got {strange[0]!r}")
-    if arguments.step is count and bool(arguments.key) != bool(arguments.verdicts):
-        parser.error("--key and --verdicts go together: give both, or neither to count again")
+    check_tally(parser, arguments)
     return arguments
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run a step."""
-    arguments = parse_arguments(given)
-    try:
-        arguments.step(arguments)
-    except (OSError, ValueError, ModuleNotFoundError) as error:
-        sys.exit(f"error: {error}")
+    """Take a step."""
+    take_step(parse_arguments(given))
 
 
 if __name__ == "__main__":

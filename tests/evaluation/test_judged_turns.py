@@ -12,7 +12,8 @@ from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.schema import arrow_schema
 from evaluation import judged_sample, judged_turns
 from evaluation.domain_sets import read_labelled_file
-from evaluation.judged_records import KINDS, YES, Answer, Judged, jsonl_of, read_records
+from evaluation.judged_records import KINDS, YES, Answer, Judged, read_records
+from evaluation.judged_sheets import jsonl_of
 from evaluation.judged_tally import tally, with_verdicts
 from training.labels.readings import READINGS, digest_of
 
