@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, load_call, status
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AsJson, Force, parse_size
+from edos_dataset.cli.options import AsJson, Device, Force, parse_size
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +51,7 @@ def extend(
     encoder: Annotated[
         str, typer.Option(help="SentenceTransformer by which dialogues are near: a name, folder or Hub id.")
     ] = "all-MiniLM-L6-v2",
-    device: Annotated[str | None, typer.Option(help="`cpu`, `cuda`, ...", show_default="cuda if there is one")] = None,
+    device: Device = None,
     history: Annotated[int, typer.Option(min=0, help="Earlier turns that go with a turn, at most.")] = 4,
     every_turn: Annotated[
         bool,

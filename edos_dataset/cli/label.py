@@ -8,9 +8,20 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS, Engine, Force, TrustRemoteCode
-from edos_dataset.cli.output import target_file
-from edos_dataset.releases.given.forms import FORMS
+from edos_dataset.cli.options import (
+    MODELS,
+    Column,
+    Config,
+    Device,
+    DeviceWorkers,
+    Engine,
+    Force,
+    Form,
+    Revision,
+    Split,
+    TrustRemoteCode,
+)
+from edos_dataset.cli.output import shards_from_before, target_file
 
 
 @explained()
@@ -31,30 +42,18 @@ def label(
         ),
     ],
     model: Annotated[str, typer.Option(help=f"What labels: {MODELS}.")] = "general",
-    device: Annotated[
-        str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")
-    ] = None,
+    device: Device = None,
+    workers: DeviceWorkers = None,
     engine: Engine = None,
     top: Annotated[int, typer.Option(min=1, max=41, help="Most probable labels beside each turn.")] = 3,
     batch_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
     ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            help="Column or key of the texts, or of the dialogues.", show_default="turns, messages, text, ..."
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", help=f"What the file is: {', '.join(FORMS)}.", show_default="by name and content"),
-    ] = None,
-    config: Annotated[str | None, typer.Option(help="Config of the data set.", show_default="the default one")] = None,
-    split: Annotated[str | None, typer.Option(help="Split of the data set.", show_default="all")] = None,
-    revision: Annotated[str | None, typer.Option(help="Revision of the Hub's data set.", show_default="main")] = None,
+    column: Column = None,
+    form: Form = None,
+    config: Config = None,
+    split: Split = None,
+    revision: Revision = None,
     force: Force = False,
     trust_remote_code: TrustRemoteCode = False,
 ) -> None:
@@ -72,12 +71,12 @@ def label(
     from edos_dataset.labeling.stages import AnnotateDialogues
     from edos_dataset.releases.dialogues import curated_config
     from edos_dataset.releases.given.sources import Selection
-    from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import check_printing, default_engine, default_workers
 
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens, trust_remote_code)
     engine, printed = engine or default_engine(), str(out) == "-"
-    if printed and engine == "accelerate":
-        raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
+    if printed:
+        check_printing(engine)
     if printed and curated_config(source, config) is not None:
         raise ValueError(f"{source} is a folder and becomes a folder: give one as --out, not standard output")
     with target_file(out) as target, progress_bars() as progress:
@@ -93,7 +92,6 @@ def label(
         )
     if done is None:  # another process tells
         return
-    again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
     counts = f"{done['turns']:,} turns of {done['dialogues']:,} dialogues"
-    told = f"{counts} labelled by {stage.labeler.source}{again}"
+    told = f"{counts} labelled by {stage.labeler.source}{shards_from_before(done)}"
     say([escape(told), *map(escape, foreign_lines(done, stage))], stderr=printed)

@@ -8,6 +8,7 @@ import typer
 
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.languages.codes import check_language
+from edos_dataset.releases.given.forms import FORMS
 from edos_dataset.runs.engines.by_name import check_engine, launched
 
 OF_RECIPE = "that of `edos recipe`"
@@ -59,6 +60,19 @@ Language = Annotated[
     ),
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
+Device = Annotated[str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")]
+DeviceWorkers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")]
+Column = Annotated[
+    str | None,
+    typer.Option(help="Column or key of the texts, or of the dialogues.", show_default="turns, messages, text, ..."),
+]
+Form = Annotated[
+    str | None,
+    typer.Option("--format", help=f"What the file is: {', '.join(FORMS)}.", show_default="by name and content"),
+]
+Config = Annotated[str | None, typer.Option(help="Config of the data set.", show_default="the default one")]
+Split = Annotated[str | None, typer.Option(help="Split of the data set.", show_default="all")]
+Revision = Annotated[str | None, typer.Option(help="Revision of the Hub's data set.", show_default="main")]
 Engine = Annotated[
     str | None,
     typer.Option(

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -20,3 +21,8 @@ def target_file(out: Path) -> Iterator[Path]:
         with target.open("rb") as lines:
             shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+
+
+def shards_from_before(done: dict[str, Any]) -> str:
+    """Return what to say of the shards that an earlier call left, of the `reused` and `shards` of a command."""
+    return f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""

@@ -10,9 +10,21 @@ from rich.markup import escape
 from edos_dataset.cli.chat import answer_lines, chat_on, plain_answers
 from edos_dataset.cli.console import emit, progress_bars, say, status
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS, AsJson, Engine, Force, TrustRemoteCode
-from edos_dataset.cli.output import target_file
-from edos_dataset.releases.given.forms import FORMS
+from edos_dataset.cli.options import (
+    MODELS,
+    AsJson,
+    Column,
+    Config,
+    Device,
+    DeviceWorkers,
+    Engine,
+    Force,
+    Form,
+    Revision,
+    Split,
+    TrustRemoteCode,
+)
+from edos_dataset.cli.output import shards_from_before, target_file
 
 if TYPE_CHECKING:
     from edos_dataset.generation.stages import AnswerDialogues
@@ -48,26 +60,14 @@ def respond(
     sample: Annotated[bool, typer.Option("--sample", help="Draw from the nucleus of 0.9 instead.")] = False,
     seed: Annotated[int, typer.Option(help="Of --sample.")] = 0,
     labeler: Annotated[str, typer.Option(help=f"What labels the turns before: {MODELS}.")] = "general",
-    device: Annotated[
-        str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes, with --out.", show_default="one a core, or two a GPU")
-    ] = None,
+    device: Device = None,
+    workers: DeviceWorkers = None,
     engine: Engine = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            help="Column or key of the texts, or of the dialogues.", show_default="turns, messages, text, ..."
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", help=f"What the file is: {', '.join(FORMS)}.", show_default="by name and content"),
-    ] = None,
-    config: Annotated[str | None, typer.Option(help="Config of the data set.", show_default="the default one")] = None,
-    split: Annotated[str | None, typer.Option(help="Split of the data set.", show_default="all")] = None,
-    revision: Annotated[str | None, typer.Option(help="Revision of the Hub's data set.", show_default="main")] = None,
+    column: Column = None,
+    form: Form = None,
+    config: Config = None,
+    split: Split = None,
+    revision: Revision = None,
     force: Force = False,
     trust_remote_code: TrustRemoteCode = False,
     as_json: AsJson = False,
@@ -143,11 +143,11 @@ def _answer_file(
 ) -> None:
     """Answer the dialogues of a source and tell how many they were."""
     from edos_dataset.commands.respond import respond as respond_to_dialogues
-    from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import check_printing, default_engine, default_workers
 
     engine, printed = engine or default_engine(), str(out) == "-"
-    if printed and engine == "accelerate":
-        raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
+    if printed:
+        check_printing(engine)
     with target_file(out) as target, progress_bars() as progress:
         done = respond_to_dialogues(
             source,
@@ -161,5 +161,6 @@ def _answer_file(
         )
     if done is None:  # another process tells
         return
-    again = f", {done['reused']:,} of {done['shards']:,} shards from before" if done["reused"] else ""
-    say([escape(f"{done['dialogues']:,} dialogues answered by {stage.model}{again}")], stderr=printed)
+    say(
+        [escape(f"{done['dialogues']:,} dialogues answered by {stage.model}{shards_from_before(done)}")], stderr=printed
+    )

@@ -16,7 +16,7 @@ from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.commands.curate import SHARD_SENTENCES
 from edos_dataset.runs.cutting import cut_in_order
-from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.runs.engines.by_name import check_printing, engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.recipes import Item
@@ -75,8 +75,8 @@ def segment(
     check_pipeline([turns])
     if out is not None:
         _check_out(out, inventory, force)
-    elif engine == "accelerate":
-        raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
+    else:
+        check_printing(engine)
     films = with_contents(inventory.films)
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
     stages: list[Item] = [

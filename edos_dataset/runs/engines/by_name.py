@@ -46,6 +46,16 @@ def check_engine(name: str) -> str:
     return name
 
 
+def check_printing(engine: str) -> None:
+    """Refuse to print results where each of several processes would.
+
+    Raises:
+        ValueError: the engine is that of a launcher.
+    """
+    if engine == "accelerate":
+        raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
+
+
 def launched() -> bool:
     """Return whether a launcher (`accelerate launch`, torchrun) started this process and others."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
