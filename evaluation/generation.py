@@ -38,7 +38,7 @@ from evaluation.generation_sets import INVENTED, HeldOut, read_invented, read_se
 from training.caches import key_of
 from training.examples import report as say
 
-_FORM = 1  # of the records: another one makes them anew
+_FORM = 2  # of the records: another one makes them anew
 
 
 class Matrix:

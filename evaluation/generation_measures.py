@@ -1,6 +1,7 @@
 """What answers to a test set are worth, by every measure of the matrix, with 95 % intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.metrics.responses.dialog_eval import measure
 from edos_dataset.metrics.responses.files import read_vectors
 from edos_dataset.metrics.responses.generic import generic
+from edos_dataset.metrics.responses.libraries import Measured, bertscore, chrf, packaged_model, sacrebleu
 from edos_dataset.metrics.responses.semantic import label_accuracy, ses
 from edos_dataset.metrics.responses.words import Words
 from edos_dataset.text import tokenize
 from evaluation.generation_sets import Context, HeldOut
 
 DISTINCT = ("distinct-1", "distinct-2")
+Indices = npt.NDArray[np.int64]
+
 _GROUPS = 50  # of the jackknife
 _Z = 1.959964
 
@@ -72,7 +76,8 @@ def judge(
         The 17 of dialog-eval that can be measured on `words`, by their names, but distinct-n over all words (there,
         those that training lacks are one); `ses`; `label_reached`, the share of answers of the label that was wanted;
         `label_of_truth`, that of the true answer's label; `generic`, the share of answers that are given to many
-        contexts; `different`, of answers that are given once.
+        contexts; `different`, of answers that are given once. Then those of `by_libraries`, which say how they were
+        `made_by`.
     """
     truths, groups = [context.truth for context in contexts], np.array([context.document for context in contexts])
     texts = [spaced(answer) for answer in answers]
@@ -86,7 +91,32 @@ def judge(
     values["generic"] = generic(answers, histories)
     values["different"] = np.array([float(texts.count(text) == 1) for text in texts])
     found = {name: mean_of(own, groups) for name, own in values.items() if name not in DISTINCT}
-    return found | {name: _distinct(texts, name) for name in DISTINCT}
+    found |= {name: _distinct(texts, name) for name in DISTINCT}
+    return found | by_libraries(answers, truths, groups)
+
+
+def by_libraries(answers: Sequence[str], truths: Sequence[str], groups: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return `sacreBLEU` and `chrF` of the set, 0 to 100, and `BERTScore`, the mean F1 by the packaged encoder, of the
+    answers as they are; each that its library can measure here, and is `made_by` as it tells.
+    """
+    found: dict[str, Any] = {}
+    with suppress(ModuleNotFoundError):
+        found["sacreBLEU"] = _by_library(sacrebleu, answers, truths)
+        found["chrF"] = _by_library(chrf, answers, truths)
+    if folder := packaged_model():
+        with suppress(ModuleNotFoundError):
+            each = bertscore(answers, truths, folder)
+            found["BERTScore"] = {**mean_of(each.values, groups), "made_by": each.made_by}
+    return found
+
+
+def _by_library(
+    library: Callable[[Sequence[str], Sequence[str]], Measured], answers: Sequence[str], truths: Sequence[str]
+) -> dict[str, Any]:
+    def value(rows: Indices) -> float:
+        return float(library([answers[row] for row in rows], [truths[row] for row in rows]).values[0])
+
+    return {**_of_the_set(len(answers), value, 100), "made_by": library(answers, truths).made_by}
 
 
 def mean_of(values: Doubles, groups: npt.NDArray[Any]) -> dict[str, Any]:
@@ -103,21 +133,26 @@ def mean_of(values: Doubles, groups: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _distinct(texts: Sequence[str], name: str) -> dict[str, Any]:
-    """Return distinct-n of a set, every word one of its own, with a normal interval by the jackknife: a bootstrap would
-    draw answers twice, and lower what it measures.
+    """Return distinct-n of a set, every word one of its own: a bootstrap would draw answers twice, and lower it."""
+    return _of_the_set(len(texts), lambda rows: float(measure([texts[row] for row in rows])[name][0]), 1)
+
+
+def _of_the_set(number: int, value: Callable[[Indices], float], most: float) -> dict[str, Any]:
+    """Return what is measured of a whole set, with a normal interval by the jackknife.
+
+    Args:
+        number: of answers.
+        value: the measure of some of them, by their rows; NaN for none.
+        most: the highest value, where the interval ends; the lowest is 0.
     """
-    groups = np.arange(len(texts)) % min(_GROUPS, len(texts))
-
-    def value(of: Sequence[str]) -> float:
-        return float(measure(of)[name][0])
-
-    whole = value(texts)
-    count = int(groups.max(initial=0)) + 1
+    rows = np.arange(number)
+    groups = rows % min(_GROUPS, number)
+    whole, count = value(rows), int(groups.max(initial=0)) + 1
     if np.isnan(whole) or count < 2:
         return {"value": None if np.isnan(whole) else round(whole, 4), "interval": [None, None], "n": 1}
-    left = [value([text for text, own in zip(texts, groups, strict=True) if own != group]) for group in range(count)]
-    error = float(np.sqrt((count - 1) / count * np.sum((np.array(left) - np.mean(left)) ** 2)))
-    ends = [round(max(0.0, whole - _Z * error), 4), round(min(1.0, whole + _Z * error), 4)]
+    left = np.array([value(rows[groups != group]) for group in range(count)])
+    error = float(np.sqrt((count - 1) / count * np.sum((left - left.mean()) ** 2)))
+    ends = [round(max(0.0, whole - _Z * error), 4), round(min(most, whole + _Z * error), 4)]
     return {"value": round(whole, 4), "interval": ends, "n": 1}
 
 

@@ -15,6 +15,7 @@ from evaluation.generation_sets import INVENTED
 Figures = Mapping[str, Any]
 
 PICTURE = "perplexity.png"
+BY_LIBRARIES = ("sacreBLEU", "chrF", "BERTScore")
 _TEXTS = ("answers", "under", "labels", "key")
 _NOTHING = "–"
 _FEW = 20  # documents
@@ -33,11 +34,14 @@ measured:
   the labeler itself attains on true answers.
 - **generic**: share of the answers that are given to at least 3 contexts and 0.1 % of them. **different**: share of the
   answers that are given once.
+- **sacreBLEU**, **chrF** (0 to 100, of the set) and **BERTScore** (F1, by the packaged encoder), of the answers as they
+  are, where their libraries are installed; the records say how they were called.
 
 Answers are those of beam search that repeats no four tokens. Intervals are 95 %: 1,000 resamples of documents (films,
-pairs of people; seed 0), of D1 and D2 the normal interval by the jackknife. RT: answers of the training part drawn at
-random; GT: the true answers; single tokens: a model that knows only how often each token comes in the answers of the
-training part of the same source (of the tokenizers, the one with the lowest perplexity a word)."""
+pairs of people; seed 0), of D1, D2, sacreBLEU and chrF the normal interval by the jackknife. RT: answers of the
+training part drawn at random; GT: the true answers; single tokens: a model that knows only how often each token comes
+in the answers of the training part of the same source (of the tokenizers, the one with the lowest perplexity a
+word)."""
 
 
 PREDICTED = """The most probable label of the answer, as the predictor sees it, against the label of the true answer;
@@ -177,12 +181,12 @@ def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
     if alone := [cell["perplexity"]["unigram"] for cell in cells if (cell.get("perplexity") or {}).get("unigram")]:
         best = min(alone, key=lambda each: each["word"])
         rows.append(["single tokens", "", f"{best['token']:,.1f}", f"{best['word']:,.1f}", *[_NOTHING] * 7])
-    measures = [each for each in (*NEEDS, *OLD_BLEU) if any(each in cell["figures"] for cell in cells)]
+    measures = [each for each in (*NEEDS, *OLD_BLEU, *BY_LIBRARIES) if any(each in cell["figures"] for cell in cells)]
     full = table(
         ["measure", *(code(cell["row"]) for cell in cells)],
         [[each, *(_with(cell["figures"].get(each), 3) for cell in cells)] for each in measures],
     )
-    details = f"<details><summary>The measures of dialog-eval</summary>\n\n{full}\n\n</details>"
+    details = f"<details><summary>The measures of dialog-eval, and those of libraries</summary>\n\n{full}\n\n</details>"
     return "\n\n".join([f"## {plain(name)}", told, table(head, rows), details])
 
 

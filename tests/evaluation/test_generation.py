@@ -89,6 +89,10 @@ def test_the_rows_say_what_they_are(models, data, tmp_path):
     cells = {(cell["row"], cell["set"]): cell for cell in told["cells"]}
     truth = cells["GT", "empathetic_dialogues"]["figures"]
     assert truth["ses"]["value"] == pytest.approx(1, abs=1e-3) and truth["BLEU-1"]["value"] == 1
+    assert all(truth[name]["value"] == pytest.approx(100) for name in ("sacreBLEU", "chrF"))
+    assert truth["BERTScore"]["value"] == pytest.approx(1, abs=1e-3) and "version:" in truth["chrF"]["made_by"]
+    answers = cells["a b", "empathetic_dialogues"]["figures"]["chrF"]
+    assert 0 <= answers["interval"][0] <= answers["value"] <= answers["interval"][1] < 50
     assert cells["a b", "empathetic_dialogues"]["perplexity"]["unigram"]["word"] > 1
     assert cells["feeling, predicted label", "empathetic_dialogues"]["perplexity"] is None
     assert set(cells["feeling, predicted label", "empathetic_dialogues"]["predictor"]) >= {"precision", "recall", "f1"}

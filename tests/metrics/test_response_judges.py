@@ -79,7 +79,7 @@ def test_the_default_model_of_bertscore(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     assert libraries.default_model() == libraries.BERTSCORE_MODEL
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(libraries, "_packaged", lambda: None)
+    monkeypatch.setattr(libraries, "packaged_model", lambda: None)
     assert libraries.default_model() == libraries.BERTSCORE_MODEL
 
 

