@@ -8,6 +8,14 @@ from edos_dataset.labels import LABELS
 from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU
 from edos_dataset.publishing.cards.markdown import code, interval, percent, plain, table
 from edos_dataset.runs.shards import replacing, write_text
+from evaluation.generation_labels import (
+    PREDICTED,
+    REACHED,
+    chance_predictions,
+    labels_reached,
+    render_predictors,
+    render_reached,
+)
 from evaluation.generation_pictures import draw
 from evaluation.generation_records import REFERENCES, as_json, read_records
 from evaluation.generation_sets import INVENTED
@@ -44,10 +52,6 @@ in the answers of the training part of the same source (of the tokenizers, the o
 word)."""
 
 
-PREDICTED = """The most probable label of the answer, as the predictor sees it, against the label of the true answer;
-figures weighted by the labels' shares, as in Xie & Pu's Table 5."""
-
-
 def write_report(records: Path, out: Path, examples: int = 0) -> None:
     """Write `generation.json`, `report.md` and the picture into a folder, of the records alone.
 
@@ -65,7 +69,8 @@ def write_report(records: Path, out: Path, examples: int = 0) -> None:
         name: {key: value for key, value in held.items() if key != "contexts"} | {"contexts": len(held["contexts"])}
         for name, held in content["sets"].items()
     }
-    told = {**content, "sets": sets, "cells": figures}
+    told = {**content, "sets": sets, "cells": figures, "labels_reached": labels_reached(_contexts(content), cells)}
+    told["chance_predictions"] = _chances(content)
     write_text(out / "generation.json", as_json(told))
     with replacing(out / PICTURE) as temporary:
         temporary.write_bytes(draw(_tested(content), cells))
@@ -76,16 +81,26 @@ def _tested(content: Figures) -> list[str]:
     return [name for name in content["sets"] if name != INVENTED]
 
 
+def _contexts(content: Figures) -> dict[str, list[Figures]]:
+    return {name: content["sets"][name]["contexts"] for name in _tested(content)}
+
+
+def _chances(content: Figures) -> dict[str, Figures]:
+    named = _contexts(content).items()
+    return {name: chance_predictions([each["label"] for each in contexts]) for name, contexts in named}
+
+
 def render(content: Figures, cells: Sequence[Figures], examples: int) -> str:
     """Return the report."""
-    sets = _tested(content)
+    sets, contexts = _tested(content), _contexts(content)
     sections = [
         "# Response models: trained × tested",
         _models(content, cells),
         HOW,
         "## All together\n\n" + _matrix(sets, cells),
         f"![Perplexity of a word of each model on each test set]({PICTURE})",
-        f"## The predicted label\n\n{PREDICTED}\n\n{_predictors(cells)}",
+        f"## Conditioned label reached\n\n{REACHED}\n\n{render_reached(labels_reached(contexts, cells))}",
+        f"## The predicted label\n\n{PREDICTED}\n\n{render_predictors(_chances(content), cells)}",
         *(_set(name, content["sets"][name], [cell for cell in cells if cell["set"] == name]) for name in sets),
         *(
             _examples(name, held["contexts"][: None if name == INVENTED else examples], cells)
@@ -149,18 +164,6 @@ _SHORT = ("distinct-1", "distinct-2", "ses")
 def _marked(text: str, setting: str) -> str:
     mark = {"held-out": "**", "fine-tuned": "**", "zero-shot": "*"}.get(setting, "")
     return text if text == _NOTHING else f"{mark}{text}{mark}"
-
-
-def _predictors(cells: Sequence[Figures]) -> str:
-    rows = [
-        [code(cell["model"]), plain(cell["set"]), cell["setting"], *(f"{cell['predictor'][key]:.3f}" for key in _RATES)]
-        for cell in cells
-        if "predictor" in cell
-    ]
-    return table(["model", "test set", "", "P", "R", "F1", "accuracy"], rows) if rows else "No model has a predictor."
-
-
-_RATES = ("precision", "recall", "f1", "accuracy")
 
 
 def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
