@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU
+from edos_dataset.metrics.responses.dialog_eval import OLD_BLEU
 from edos_dataset.publishing.cards.markdown import code, interval, percent, plain, table
 from edos_dataset.runs.shards import replacing, write_text
 from evaluation.generation_labels import (
@@ -19,13 +19,22 @@ from evaluation.generation_labels import (
 from evaluation.generation_pictures import draw
 from evaluation.generation_records import REFERENCES, as_json, read_records
 from evaluation.generation_sets import INVENTED
+from evaluation.generation_tables import (
+    BY_SETTING,
+    NOTHING,
+    SHORT,
+    SIDE_BY_SIDE,
+    measures_of,
+    render_by_setting,
+    render_side_by_side,
+    render_trained_tested,
+    with_interval,
+)
 
 Figures = Mapping[str, Any]
 
 PICTURE = "perplexity.png"
-BY_LIBRARIES = ("sacreBLEU", "chrF", "BERTScore")
 _TEXTS = ("answers", "under", "labels", "key")
-_NOTHING = "–"
 _FEW = 20  # documents
 
 HOW = """**Bold**: the model was trained on the training part of that source (last); in *italics*: zero-shot. What is
@@ -93,12 +102,15 @@ def _chances(content: Figures) -> dict[str, Figures]:
 def render(content: Figures, cells: Sequence[Figures], examples: int) -> str:
     """Return the report."""
     sets, contexts = _tested(content), _contexts(content)
+    tested = [cell for cell in cells if cell["set"] in sets]
     sections = [
         "# Response models: trained × tested",
         _models(content, cells),
         HOW,
-        "## All together\n\n" + _matrix(sets, cells),
+        f"## All together\n\n{render_trained_tested(sets, tested)}",
         f"![Perplexity of a word of each model on each test set]({PICTURE})",
+        f"## Plain and empathetic, side by side\n\n{SIDE_BY_SIDE}\n\n{render_side_by_side(sets, tested)}",
+        f"## Zero-shot and fine-tuned\n\n{BY_SETTING}\n\n{render_by_setting(sets, tested)}",
         f"## Conditioned label reached\n\n{REACHED}\n\n{render_reached(labels_reached(contexts, cells))}",
         f"## The predicted label\n\n{PREDICTED}\n\n{render_predictors(_chances(content), cells)}",
         *(_set(name, content["sets"][name], [cell for cell in cells if cell["set"] == name]) for name in sets),
@@ -137,35 +149,6 @@ def _models(content: Figures, cells: Sequence[Figures]) -> str:
     )
 
 
-def _matrix(sets: Sequence[str], cells: Sequence[Figures]) -> str:
-    """Return the table in the form of EDOS's Table 7."""
-    by = {(cell["row"], cell["set"]): cell for cell in cells}
-    head = ["model", *(f"{plain(name)}: {column}" for name in sets for column in ("PPL", "D1", "D2", "SES"))]
-    rows = []
-    for row in dict.fromkeys(cell["row"] for cell in cells):
-        line = [code(row)]
-        for name in sets:
-            cell = by.get((row, name))
-            line += [_NOTHING] * 4 if cell is None else [_marked(each, cell["setting"]) for each in _short(cell)]
-        rows.append(line)
-    return table(head, rows)
-
-
-def _short(cell: Figures) -> list[str]:
-    perplexity = cell.get("perplexity")
-    figures = cell["figures"]
-    told = [f"{figures[name]['value']:.3f}" if figures[name]["value"] is not None else _NOTHING for name in _SHORT]
-    return [f"{perplexity['token']['value']:.1f}" if perplexity else _NOTHING, *told]
-
-
-_SHORT = ("distinct-1", "distinct-2", "ses")
-
-
-def _marked(text: str, setting: str) -> str:
-    mark = {"held-out": "**", "fine-tuned": "**", "zero-shot": "*"}.get(setting, "")
-    return text if text == _NOTHING else f"{mark}{text}{mark}"
-
-
 def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
     told = (
         f"{held['test_dialogues']:,} test dialogues ({held['division']}; labels: {plain(held['labels'])}), of which "
@@ -183,11 +166,11 @@ def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
     rows = [[code(cell["row"]), cell["setting"], *_long(cell)] for cell in cells]
     if alone := [cell["perplexity"]["unigram"] for cell in cells if (cell.get("perplexity") or {}).get("unigram")]:
         best = min(alone, key=lambda each: each["word"])
-        rows.append(["single tokens", "", f"{best['token']:,.1f}", f"{best['word']:,.1f}", *[_NOTHING] * 7])
-    measures = [each for each in (*NEEDS, *OLD_BLEU, *BY_LIBRARIES) if any(each in cell["figures"] for cell in cells)]
+        rows.append(["single tokens", "", f"{best['token']:,.1f}", f"{best['word']:,.1f}", *[NOTHING] * 7])
+    measures = [*measures_of(cells), *(each for each in OLD_BLEU if any(each in cell["figures"] for cell in cells))]
     full = table(
         ["measure", *(code(cell["row"]) for cell in cells)],
-        [[each, *(_with(cell["figures"].get(each), 3) for cell in cells)] for each in measures],
+        [[each, *(with_interval(cell["figures"].get(each), 3) for cell in cells)] for each in measures],
     )
     details = f"<details><summary>The measures of dialog-eval, and those of libraries</summary>\n\n{full}\n\n</details>"
     return "\n\n".join([f"## {plain(name)}", told, table(head, rows), details])
@@ -195,21 +178,12 @@ def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
 
 def _long(cell: Figures) -> list[str]:
     perplexity, figures = cell.get("perplexity"), cell["figures"]
-    told = [_with(perplexity[each], 1) if perplexity else _NOTHING for each in ("token", "word")]
-    told += [_with(figures[name], 3) for name in _SHORT]
+    told = [with_interval(perplexity[each], 1) if perplexity else NOTHING for each in ("token", "word")]
+    told += [with_interval(figures[name], 3) for name in SHORT]
     for name in ("label_reached", "generic", "different"):
         ends = figures[name]["interval"]
         told.append(percent(figures[name]["value"]) + ("" if None in ends else f" {interval(ends)}"))
-    return [*told, _with(figures["length"], 1)]
-
-
-def _with(figure: Figures | None, digits: int) -> str:
-    """Return a figure with its interval."""
-    if figure is None or figure["value"] is None:
-        return _NOTHING
-    ends = figure["interval"]
-    told = "" if None in ends else f" [{', '.join(f'{end:,.{digits}f}' for end in ends)}]"
-    return f"{figure['value']:,.{digits}f}{told}"
+    return [*told, with_interval(figures["length"], 1)]
 
 
 def _examples(name: str, contexts: Sequence[Figures], cells: Sequence[Figures]) -> str:
