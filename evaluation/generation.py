@@ -11,7 +11,8 @@ answer, and where it has a predictor, in a row of its own, under the predicted o
 models: `RT`, answers of the training part drawn at random; `GT`, the true ones; and a model of single tokens.
 
 `--records` gets a JSON for each cell as soon as it is measured, with the answers, so that a run that was killed goes
-on, and one more model costs its own cells alone. `--out` gets `generation.json` (figures without texts), `report.md`
+on, and one more model costs its own cells alone; at the start it tells how many are lacking, and about how long their
+answers take. `--out` gets `generation.json` (figures without texts), `report.md`
 and its picture; `--render` makes them anew of the records, without models. `--examples` shows so many contexts of each
 test set in the report: texts of others, whose licences forbid that it goes into this repository. Contexts that we wrote
 are always shown.
@@ -22,7 +23,6 @@ import os
 import random
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,9 @@ from edos_dataset.metrics.responses.words import Words
 from edos_dataset.runs.shards import write_text
 from evaluation.generation_measures import judge, labels_of, predictor_scores, words_of
 from evaluation.generation_models import Condition, Model
-from evaluation.generation_records import MATRIX, as_json, kept_cell, slug
+from evaluation.generation_records import MATRIX, Ahead, as_json, kept_cell, read_cell, slug, told_ahead
 from evaluation.generation_report import write_report
-from evaluation.generation_sets import INVENTED, HeldOut, read_invented, read_set, shared_documents
+from evaluation.generation_sets import INVENTED, HeldOut, describe, read_invented, read_set
 from training.caches import key_of
 from training.examples import report as say
 
@@ -59,12 +59,34 @@ class Matrix:
 
     def cell(self, row: str, held: HeldOut, told: Sequence[str], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return a cell, measured or kept."""
-        path = self.arguments.records / f"{slug(held.name)}--{slug(row)}.json"
-        made = kept_cell(path, key_of([row, held.digest, *self.by, *told]), make)
+        made = kept_cell(*self._kept(row, held, told), make)
         figures = made.get("figures") or {}
         ses = figures.get("ses", {}).get("value")
         say(f"{row} on {held.name}: {len(made['answers'])} answers" + ("" if ses is None else f", SES {ses:.3f}"))
         return made
+
+    def _kept(self, row: str, held: HeldOut, told: Sequence[str]) -> tuple[Path, str]:
+        """Return the file of a cell, and the key of what it was made of."""
+        path = self.arguments.records / f"{slug(held.name)}--{slug(row)}.json"
+        return path, key_of([row, held.digest, *self.by, *told])
+
+    def ahead(self, model: Model) -> Ahead:
+        """Return what is still to be measured of a model; a few answers tell how long it may take."""
+        cells = [(held, condition) for held in self.sets for condition in model.conditions]
+        lacking = [
+            (held, condition)
+            for held, condition in cells
+            if read_cell(*self._kept(model.row(condition), held, self._told_of(model))) is None
+        ]
+        answers = sum(len(held.contexts) for held, _ in lacking)
+        pace = 0.0
+        if lacking:
+            held, condition = lacking[0]
+            pace = model.pace(held.contexts, condition, self.arguments.beams, self.arguments.max_tokens)
+        return Ahead(len(cells), len(lacking), answers, answers * pace)
+
+    def _told_of(self, model: Model) -> list[str]:
+        return [model.digest, str(self.arguments.beams), str(self.arguments.max_tokens)]
 
     def references(self, held: HeldOut) -> None:
         """Measure the rows RT and GT."""
@@ -77,9 +99,8 @@ class Matrix:
 
     def model(self, model: Model, held: HeldOut) -> None:
         """Measure the rows of a model."""
-        told = [model.digest, str(self.arguments.beams), str(self.arguments.max_tokens)]
         for number, condition in enumerate(model.conditions):
-            row = f"{model.name}, predicted label" if condition == "predicted" else model.name
+            row = model.row(condition)
 
             def make(row: str = row, condition: Condition = condition, first: bool = not number) -> dict[str, Any]:
                 perplexity = model.perplexity(held) if first and len(held.test) else None
@@ -101,7 +122,7 @@ class Matrix:
                     "perplexity": perplexity,
                 }
 
-            self.cell(row, held, told, make)
+            self.cell(row, held, self._told_of(model), make)
 
     def _told(
         self, row: str, setting: str, held: HeldOut, answers: Sequence[str], under: Sequence[int | None]
@@ -117,30 +138,6 @@ class Matrix:
                 true = [context.label for context in held.contexts]
                 found["predictor"] = predictor_scores([own or 0 for own in under], true)
         return found | {"answers": list(answers), "under": list(under), "labels": labels}
-
-
-def describe(sets: Sequence[HeldOut], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what the report tells of the sets and of how was measured, with the contexts."""
-    known = shared_documents([held for held in sets if held.name != INVENTED])
-    return {
-        "labeler": arguments.labeler,
-        "beams": arguments.beams,
-        "seed": arguments.seed,
-        "vectors": arguments.vectors.name if arguments.vectors else None,
-        "sets": {
-            held.name: {
-                "digest": held.digest,
-                "division": held.division,
-                "labels": held.labels,
-                "train_dialogues": len(held.train),
-                "test_dialogues": len(held.test),
-                "documents": len({context.document for context in held.contexts}),
-                "in_training_of": known.get(held.name, {}),
-                "contexts": [asdict(context) for context in held.contexts],
-            }
-            for held in sets
-        },
-    }
 
 
 def measure_all(arguments: argparse.Namespace) -> None:
@@ -163,13 +160,25 @@ def measure_all(arguments: argparse.Namespace) -> None:
     sets.append(read_invented())
     matrix = Matrix(sets, arguments)
     given = [each.split("=", 1) for each in arguments.models]
-    models = [(name, Path(folder)) for name, folder in given]
-    content = describe(sets, arguments) | {"models": [name for name, _ in given]}
+    content = {
+        "labeler": arguments.labeler,
+        "beams": arguments.beams,
+        "seed": arguments.seed,
+        "vectors": arguments.vectors.name if arguments.vectors else None,
+        "sets": describe(sets),
+        "models": [name for name, _ in given],
+    }
     write_text(arguments.records / MATRIX, as_json(content))
+
+    def load(name: str, folder: str) -> Model:
+        return Model.load(name, folder, arguments.trust, arguments.device, arguments.labeler)
+
+    # Models are read one after the other, and twice, since they might not find room together.
+    say(told_ahead([matrix.ahead(load(name, folder)) for name, folder in given]))
     for held in sets:
         matrix.references(held)
-    for name, folder in models:
-        model = Model.load(name, str(folder), arguments.trust, arguments.device, arguments.labeler)
+    for name, folder in given:
+        model = load(name, folder)
         for held in sets:
             matrix.model(model, held)
 

@@ -1,6 +1,7 @@
 """The models of `generation.py`: what each learned from, what it loses by a test set, and what it answers."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,6 +94,18 @@ class Model:
         if not self.responder.writer.takes_labels:
             return ["none"]
         return ["truth", "predicted"] if self.responder.predictor is not None else ["truth"]
+
+    def row(self, condition: Condition) -> str:
+        """Return the name of its row in the matrix."""
+        return f"{self.name}, predicted label" if condition == "predicted" else self.name
+
+    def pace(self, contexts: Sequence[Context], condition: Condition, beams: int, max_tokens: int) -> float:
+        """Return the seconds of an answer: one batch of contexts from all over the set is answered."""
+        few = contexts[:: max(1, len(contexts) // self.responder.batch)][: self.responder.batch]
+        self.answer(few[:1], condition, beams=beams, max_tokens=max_tokens)  # what is loaded once
+        began = time.monotonic()
+        self.answer(few, condition, beams=beams, max_tokens=max_tokens)
+        return (time.monotonic() - began) / len(few)
 
     def setting(self, held: HeldOut) -> str:
         """Return how the model stands to a test set: "held-out", "fine-tuned" (held-out, after a pre-training on

@@ -3,8 +3,9 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +21,56 @@ def slug(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text)
 
 
+def read_cell(path: Path, key: str) -> dict[str, Any] | None:
+    """Return the cell that a file keeps under a key; None where there is none, or it is torn."""
+    with suppress(OSError, ValueError, AttributeError):
+        cell: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if cell.get("key") == key:
+            return cell
+    return None
+
+
 def kept_cell(path: Path, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the cell that a file keeps under a key; make and keep it, with the seconds that took, where there is none.
 
     The file is whole or absent; one of another key, or torn by other means, is made again.
     """
-    with suppress(OSError, ValueError, AttributeError):
-        cell: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if cell.get("key") == key:
-            return cell
+    if (kept := read_cell(path, key)) is not None:
+        return kept
     began = time.monotonic()
     cell = {"key": key, **make()}
     cell["seconds"] = round(time.monotonic() - began, 1)
     write_text(path, as_json(cell))
     return cell
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What is still to be measured of a model.
+
+    Attributes:
+        cells: of the model, kept ones too.
+        lacking: those that no record keeps.
+        answers: to be written for them.
+        seconds: that these may take, at the pace of the first few.
+    """
+
+    cells: int
+    lacking: int
+    answers: int
+    seconds: float
+
+
+def told_ahead(parts: Sequence[Ahead]) -> str:
+    """Return a sentence on what is to be measured, and how long it may take."""
+    cells, lacking, answers = (sum(getattr(part, name) for part in parts) for name in ("cells", "lacking", "answers"))
+    if not lacking:
+        return f"all {cells} cells of the models are kept"
+    minutes = sum(part.seconds for part in parts) / 60
+    return (
+        f"{lacking} of {cells} cells of the models are to be measured, {answers:,} answers: about "
+        f"{max(1, round(minutes)):,} min at the pace of each model's first few; perplexities and measures come on top"
+    )
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@ that we wrote, whose texts a report may show.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -158,3 +158,21 @@ def shared_documents(sets: Sequence[HeldOut]) -> dict[str, dict[str, int]]:
             if other is not held and count:
                 found.setdefault(held.name, {})[other.name] = count
     return found
+
+
+def describe(sets: Sequence[HeldOut]) -> dict[str, dict[str, Any]]:
+    """Return what the report tells of the sets, by their names, with the contexts."""
+    known = shared_documents([held for held in sets if held.name != INVENTED])
+    return {
+        held.name: {
+            "digest": held.digest,
+            "division": held.division,
+            "labels": held.labels,
+            "train_dialogues": len(held.train),
+            "test_dialogues": len(held.test),
+            "documents": len({context.document for context in held.contexts}),
+            "in_training_of": known.get(held.name, {}),
+            "contexts": [asdict(context) for context in held.contexts],
+        }
+        for held in sets
+    }

@@ -77,7 +77,7 @@ def render_trained_tested(sets: Sequence[str], cells: Sequence[Cell]) -> str:
     rows = []
     for row in dict.fromkeys(cell["row"] for cell in (*models, *cells)):
         found = next(cell for cell in cells if cell["row"] == row)
-        line = [plain(names.get(found.get("path"), "")), code(row)]
+        line = [plain(names.get(found.get("path", ""), "")), code(row)]
         for name in sets:
             cell = by.get((row, name))
             line += [NOTHING] * 4 if cell is None else [_marked(each, cell["setting"]) for each in _figures(cell)]
@@ -147,7 +147,7 @@ def render_by_setting(sets: Sequence[str], cells: Sequence[Cell]) -> str:
         here.sort(key=lambda cell: (cell["row"] in REFERENCES, order.index(cell["setting"])))
         measures = measures_of(here)
         rows = [
-            [SETTINGS[cell["setting"]], plain(names.get(cell.get("path"), "")), code(cell["row"])]
+            [SETTINGS[cell["setting"]], plain(names.get(cell.get("path", ""), "")), code(cell["row"])]
             + [short(cell["figures"].get(name)) for name in measures]
             for cell in here
         ]

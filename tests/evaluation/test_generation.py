@@ -48,7 +48,7 @@ def run(models, data, records, out, *more):
     generation.main([str(each) for each in [*given, "--max-tokens", 8, "--labeler", "fast", *more]])
 
 
-def test_a_matrix_goes_on_where_it_was_killed(models, data, tmp_path, monkeypatch):
+def test_a_matrix_goes_on_where_it_was_killed(models, data, tmp_path, monkeypatch, capsys):
     """A lost cell alone is measured again, to the same figures; the records alone make the same report; texts of others
     are shown only if wanted.
     """
@@ -61,12 +61,20 @@ def test_a_matrix_goes_on_where_it_was_killed(models, data, tmp_path, monkeypatc
 
     asked = []
     answer = Model.answer
-    monkeypatch.setattr(
-        Model, "answer", lambda self, *more, **ways: asked.append(self.name) or answer(self, *more, **ways)
-    )
+
+    def spy(self, contexts, *more, **ways):
+        asked.append((self.name, len(contexts)))
+        return answer(self, contexts, *more, **ways)
+
+    monkeypatch.setattr(Model, "answer", spy)
     (records / "empathetic_dialogues--a-b.json").write_text('{"key": "torn')
     run(models, data, records, tmp_path / "two")
-    assert asked == ["a b"]
+    assert asked == [("a b", 1), ("a b", 4), ("a b", 6)]  # the first two show its pace
+    told = capsys.readouterr().out.splitlines()
+    assert "6 of 6 cells of the models are to be measured, 54 answers: about " in told[0]
+    assert any(line.startswith("1 of 6 cells of the models are to be measured, 6 answers: about ") for line in told)
+    run(models, data, records, tmp_path / "two")
+    assert "all 6 cells of the models are kept" in capsys.readouterr().out and len(asked) == 3
     monkeypatch.setattr(Model, "load", None)
     generation.main(["--render", "--records", str(records), "--out", str(tmp_path / "three")])
     reports = [(tmp_path / name / "report.md").read_text() for name in ("one", "two", "three")]
