@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from edos_dataset.generation.alike import most_different
 from edos_dataset.generation.decoding import Answer, beam_search, nucleus_sample
 from edos_dataset.generation.writers import Writer
 
@@ -45,7 +46,8 @@ def write_answers(
     max_tokens: int = 100,
     batch: int = 16,
 ) -> list[list[Text]]:
-    """Return the answers to every job, different texts, best first, at most as many as wanted and at least one.
+    """Return the answers to every job, different texts, best first, at most as many as wanted and at least one. Those
+    that are nearly a better one come only where there are not enough others (`most_different`).
 
     Args:
         writer: the model.
@@ -69,7 +71,7 @@ def write_answers(
             wide = max(beams, *(job.wanted for job in some))
             answers = beam_search(writer.model, given, beams=wide, max_tokens=most, never=writer.never)
         for number, job, own in zip(part, some, answers, strict=True):
-            found[number] = _texts(writer, own)[: job.wanted]
+            found[number] = _texts(writer, own, job.wanted)
     return found
 
 
@@ -98,11 +100,11 @@ def _generator(seed: int, job: Job, index: int) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(told).digest()[:8], "big") >> 1)
 
 
-def _texts(writer: Writer, answers: Sequence[Answer]) -> list[Text]:
-    """Return the answers as texts, each once; one without a word only where there is no other."""
+def _texts(writer: Writer, answers: Sequence[Answer], wanted: int) -> list[Text]:
+    """Return as many answers as are wanted, as texts; one without a word only where there is no other."""
     texts: dict[str, float] = {}
     for answer in answers:
         text = writer.tokenizer.decode(list(answer.tokens), skip_special_tokens=True).strip()
         texts.setdefault(text, answer.score)
-    worded = [Text(text, score) for text, score in texts.items() if text]
-    return worded or [Text(text, score) for text, score in texts.items()]
+    found = [Text(text, score) for text, score in texts.items() if text] or [Text("", texts[""])]
+    return [found[row] for row in most_different([each.text for each in found], wanted)]
