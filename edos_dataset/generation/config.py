@@ -31,6 +31,7 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         dropout: probability of dropping a value of an embedding, an attention or a layer's output in training.
         num_response_labels: 0 for the plain model, 41 for one that reads and answers with labels.
         num_segments: 0 for none, 2 for speakers that take turns.
+        history_turns: most turns of a history that are read, the newest; None for all that fit, as in the papers.
         tie_output: whether the output layer uses the table of words; the peer's does not.
         layer_norm_eps: what is added to variances.
         initializer_range: standard deviation of untrained weights.
@@ -61,6 +62,7 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         dropout: float = 0.1,
         num_response_labels: int = 0,
         num_segments: int = 0,
+        history_turns: int | None = None,
         tie_output: bool = False,
         layer_norm_eps: float = 1e-5,
         initializer_range: float = 0.02,
@@ -74,6 +76,7 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         least |= {"max_positions": (max_positions, 4), "num_response_labels": (num_response_labels, 0)}
         least |= {"num_segments": (num_segments, 0), "pad_token_id": (pad_token_id, 0)}
         least |= {"bos_token_id": (bos_token_id, 0), "eos_token_id": (eos_token_id, 0)}
+        least |= {} if history_turns is None else {"history_turns": (history_turns, 1)}
         for name, (value, lowest) in least.items():
             if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value < _MOST:
                 raise ValueError(f"{name} must be a whole number from {lowest}, got {value!r}")
@@ -91,6 +94,7 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         )
         self.intermediate_size, self.max_positions, self.dropout = intermediate_size, max_positions, dropout
         self.num_response_labels, self.num_segments, self.tie_output = num_response_labels, num_segments, tie_output
+        self.history_turns = history_turns
         self.layer_norm_eps, self.initializer_range = layer_norm_eps, initializer_range
         kwargs |= {"tie_word_embeddings": tie_output}
         if self.model_type == ResponseConfig.model_type:

@@ -31,18 +31,21 @@ def encode_history(
     turns: Sequence[str],
     labels: Sequence[int] | None = None,
     max_tokens: int = 100,
+    most_turns: int | None = None,
 ) -> EncodedHistory:
     """Put the turns of a history into one sequence, "<s> u1 </s></s> u2 </s>", as RoBERTa joins texts.
 
     The separators around a turn count to it. A history that is too long loses its oldest turns, whole, so that the
     newest stay (the papers' code drops such a pair); if the newest turn alone is too long, it loses its first tokens.
-    Segments count from the first turn that was given, whether it is left or not.
+    Segments count from the first turn that was given, whether it is left or not: so the answer's, which is the one
+    after the last turn's, is that of its speaker in the whole dialogue.
 
     Args:
         tokenizer: with a start (`bos_token_id`) and an end token (`eos_token_id`).
         turns: oldest first, at least one.
         labels: the label of each turn, 0 to 40, if known.
         max_tokens: most tokens of the result, at least 3.
+        most_turns: most turns of the result, at least 1; None for all that fit.
 
     Raises:
         ValueError: there is no turn, or there are not as many labels as turns.
@@ -55,8 +58,9 @@ def encode_history(
         raise ValueError(f"each turn has one label, got {len(turns)} turns and {len(labels)} labels")
     start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
     read = tokenizer(list(turns), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    oldest = 0 if most_turns is None else max(0, len(read) - most_turns)
     first, used = len(read) - 1, len(read[-1]) + 2
-    while first and used + len(read[first - 1]) + 2 <= max_tokens:
+    while first > oldest and used + len(read[first - 1]) + 2 <= max_tokens:
         first -= 1
         used += len(read[first]) + 2
     ids: list[int] = []

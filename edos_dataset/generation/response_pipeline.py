@@ -50,7 +50,7 @@ class ResponsePipeline(Pipeline):
         config = self.model.config
         labels = input_.get("labels")
         known = None if labels is None else [self._id(label) for label in labels]
-        history = encode_history(self.tokenizer, input_["turns"], known, config.max_tokens)
+        history = encode_history(self.tokenizer, input_["turns"], known, config.max_tokens, config.history_turns)
         given = batch_histories([history], config.pad_token_id)
         if known is None:
             del given["label_ids"]

@@ -86,8 +86,8 @@ def read_histories(
 ) -> dict[str, torch.Tensor]:
     """Return the tensors of histories for a model of ours, on its device; labels are left out where none are known."""
     known: Sequence[Sequence[int] | None] = [None] * len(histories) if labels is None else labels
-    most = model.config.max_tokens
-    read = [encode_history(tokenizer, turns, own, most) for turns, own in zip(histories, known, strict=True)]
+    most = (model.config.max_tokens, model.config.history_turns)
+    read = [encode_history(tokenizer, turns, own, *most) for turns, own in zip(histories, known, strict=True)]
     given = batch_histories(read, model.config.pad_token_id)
     if labels is None:
         del given["label_ids"]

@@ -47,6 +47,16 @@ def test_a_long_history_loses_its_oldest_turns(tokenizer):
     assert cut == [0, *words[2][-3:], 2]
 
 
+def test_a_history_may_be_of_so_many_turns_at_most(tokenizer):
+    """The newest ones, spoken by whom they are spoken by in the whole dialogue."""
+    whole = encode_history(tokenizer, TEXTS[:3], [7, 9, 40])
+    lengths = [len(tokenizer(turn, add_special_tokens=False)["input_ids"]) + 2 for turn in TEXTS[:3]]
+    for most, left in ((1, lengths[2]), (2, lengths[1] + lengths[2]), (3, sum(lengths)), (9, sum(lengths))):
+        found = encode_history(tokenizer, TEXTS[:3], [7, 9, 40], most_turns=most)
+        assert found.input_ids == [0, *whole.input_ids[-left + 1 :]]
+        assert found.segment_ids == whole.segment_ids[-left:] and found.label_ids == whole.label_ids[-left:]
+
+
 @pytest.mark.parametrize(("turns", "labels"), [([], None), (["a"], [1, 2]), (["a", "b"], [1])])
 def test_histories_without_turns_or_labels_that_fit_are_refused(tokenizer, turns, labels):
     with pytest.raises(ValueError, match="at least one turn|each turn has one label"):

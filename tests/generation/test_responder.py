@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.response_pipeline import ResponsePipeline
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from foreign_code import EVIL, change
@@ -81,6 +82,24 @@ def test_the_history_is_labelled_by_the_labeler(responder):
     assert found == responder.respond(DIALOGUES, history_labels=labels, **given)
     others = [[(label + 1) % 41 for label in own] for own in labels]
     assert found != responder.respond(DIALOGUES, history_labels=others, **given)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_who_answers_is_counted_from_the_whole_history(folder, limit, monkeypatch):
+    """However many of its turns are left out: for the responder, and for the pipeline."""
+    writer = Responder.load(folder).writer
+    monkeypatch.setattr(writer.model.config, "history_turns", limit)
+    pipeline = ResponsePipeline(model=writer.model, tokenizer=writer.tokenizer)
+    turns = [f"the dog ran home {word}" for word in ("so", "and", "where", "is", "today", "happy", "dog", "was", "I")]
+    kept = []
+    for count in range(1, len(turns) + 1):
+        given = writer.read([turns[:count]], [[7] * count], [3])
+        ends = (given["input_ids"] == writer.tokenizer.eos_token_id).sum()
+        kept.append((int(ends) + 1) // 2)
+        assert writer.model.next_segments(given["input_ids"], given["segment_ids"]).tolist() == [count % 2]
+        read = pipeline.preprocess({"turns": turns[:count], "labels": [7] * count})
+        assert read["input_ids"].equal(given["input_ids"]) and read["segment_ids"].equal(given["segment_ids"])
+    assert kept[-1] < len(turns) and (limit is None or max(kept) == limit)
 
 
 def test_a_plain_model_answers_without_labels(tmp_path):

@@ -64,7 +64,8 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
         model: PreTrainedModel = kind(config)
     else:
         _compare(AutoConfig.from_pretrained(start, trust_remote_code=False), config, start)
-        model = kind.from_pretrained(start, dtype=torch.float32, dropout=recipe.dropout, trust_remote_code=False)
+        own = {"dropout": recipe.dropout, "history_turns": recipe.history_turns}
+        model = kind.from_pretrained(start, dtype=torch.float32, trust_remote_code=False, **own)
     task = LabelTask(tokenizer) if recipe.kind == "predictor" else AnswerTask(tokenizer, recipe.labelled)
     return Learner(model, tokenizer, task)
 
@@ -78,6 +79,7 @@ def _config(recipe: GeneratorRecipe, tokenizer: PreTrainedTokenizerBase) -> Resp
         "intermediate_size": recipe.intermediate_size,
         "max_positions": recipe.max_tokens + FIRST_POSITION,
         "dropout": recipe.dropout,
+        "history_turns": recipe.history_turns,
         "initializer_range": recipe.initial,
         "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": tokenizer.bos_token_id,

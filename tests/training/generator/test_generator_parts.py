@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,12 +13,14 @@ import pytest
 import torch
 
 from edos_dataset.generation.inputs import encode_history, encode_response
+from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.tokenizer import train_tokenizer
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import SPLITS
 from generator_fixtures import copying, write_conversations
 from training.generator import corpus, measure, sources
 from training.generator.batches import by_lengths, epoch, forward_passes, updates_in_epoch
+from training.generator.model import build_learner
 from training.generator.pairs import pairs_of
 from training.generator.recipe import GeneratorRecipe
 from training.generator.sources import CONVERSATIONS
@@ -45,17 +48,18 @@ def tokenizer():
     return train_tokenizer([text for dialogue in TEXTS for text in dialogue], 300)
 
 
+@pytest.mark.parametrize("most_turns", [None, 1, 2])
 @pytest.mark.parametrize("max_tokens", [12, 20, 30, 100])
-def test_pairs_are_what_the_models_read_of_texts(tokenizer, max_tokens):
+def test_pairs_are_what_the_models_read_of_texts(tokenizer, max_tokens, most_turns):
     table = table_of(TEXTS)
     task = AnswerTask(tokenizer, conditioned=True)
-    pairs = pairs_of(table, tokenizer, max_tokens)
+    pairs = pairs_of(table, tokenizer, max_tokens, most_turns)
     expected = []
     for texts, labels in zip(TEXTS, table["labels"].to_pylist(), strict=True):
         for turn in range(1, len(texts)):
             answer = encode_response(tokenizer, texts[turn], 1000)
             if len(answer) <= max_tokens:
-                history = encode_history(tokenizer, texts[:turn], labels[:turn], max_tokens)
+                history = encode_history(tokenizer, texts[:turn], labels[:turn], max_tokens, most_turns)
                 expected.append((history, answer, labels[turn], turn % 2))
     assert len(pairs) == len(expected) == 6 - pairs.left_out["answer too long"]
     batch = task.batch(pairs, np.arange(len(pairs)))
@@ -76,6 +80,19 @@ def test_long_histories_are_cut_or_dropped(tokenizer):
     assert cut.left_out["history too long"] == 0 < dropped.left_out["history too long"] == len(cut) - len(dropped)
     single = pairs_of(table_of(TEXTS), tokenizer, 100, history_turns=1)
     assert (single.answer - single.first == 1).all() and len(single) == 6
+
+
+def test_a_model_remembers_how_much_history_it_learned_from(tmp_path):
+    """Else it would be asked with more than it ever saw; a fine-tuning may change it."""
+    recipe = GeneratorRecipe(vocabulary=300, hidden_size=32, layers=1, heads=2, intermediate_size=64, history_turns=1)
+    learner = build_learner(recipe, table_of(TEXTS), None, tmp_path / "out")
+    for part in (learner.model, learner.tokenizer):
+        part.save_pretrained(tmp_path / "model")
+    writer = Responder.load(tmp_path / "model").writer
+    long, short = (writer.read([turns], [[0] * len(turns)], [1]) for turns in (["no", "so", "what"], ["what"]))
+    assert long["input_ids"].equal(short["input_ids"])
+    tuned = build_learner(replace(recipe, history_turns=None), table_of(TEXTS), tmp_path / "model", tmp_path / "out")
+    assert tuned.model.config.history_turns is None
 
 
 def test_a_predictor_is_asked_for_the_label_of_the_answer(tokenizer):
