@@ -12,7 +12,6 @@ from edos_dataset.metrics.resampling import wilson
 from edos_dataset.publishing.cards.markdown import code, interval, percent, plain, table
 from evaluation.generation_measures import mean_of, predictor_scores
 from evaluation.generation_records import REFERENCES
-from evaluation.generation_sets import INVENTED
 
 Cell = Mapping[str, Any]
 
@@ -30,7 +29,8 @@ _NOTHING = "–"
 
 REACHED = """The share of a model's answers that the labeler, which sees the history, gives the label under which they
 were written. **By chance**: the share of the plain model's answers to the same contexts that happen to have the very
-same labels; it was told none. GT: what the labeler gives the true answers. Intervals are 95 %: documents resampled,
+same labels; it was told none. GT: what the labeler gives the true answers, which is all of them where it labelled the
+set itself. Intervals are 95 %: documents resampled,
 and Wilson's where all or none have the label; the difference is that of pairs of answers to the same context."""
 
 PREDICTED = """The most probable label of the answer, as the predictor sees it, against the label of the true answer;
@@ -51,9 +51,10 @@ def labels_reached(contexts: Mapping[str, Sequence[Cell]], cells: Sequence[Cell]
         chance is read of: of the same training, or else the first one; None where there is none), and for each of
         GROUPS `n`, `reached`, `chance` and `difference`, each a `value` with its `interval`.
     """
-    found = []
-    for cell in cells:
-        if cell["set"] == INVENTED or cell.get("condition") == "none" or cell["row"] == "RT":
+    found, order = [], list(contexts)
+    asked = [cell for cell in cells if cell["set"] in contexts and cell["row"] != "RT"]
+    for cell in sorted(asked, key=lambda cell: order.index(cell["set"])):
+        if cell.get("condition") == "none":
             continue
         own = contexts[cell["set"]]
         wanted = np.array([cell["under"][n] if cell["row"] != "GT" else each["label"] for n, each in enumerate(own)])
