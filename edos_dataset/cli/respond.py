@@ -50,6 +50,9 @@ def respond(
     model: Annotated[
         str | None, typer.Option(help="What answers: folder or Hub id of a response model.", show_default=False)
     ] = None,
+    model_revision: Annotated[
+        str | None, typer.Option(help="Revision of the Hub's model: tag, branch or commit.", show_default="main")
+    ] = None,
     label: Annotated[
         str | None, typer.Option(help="Label that the answer is to have.", show_default="predicted")
     ] = None,
@@ -88,10 +91,18 @@ def respond(
     from edos_dataset.releases.given.sources import Selection
 
     _check_usage(texts or [], chat, out)
+    if out is None and revision is not None:
+        raise typer.BadParameter("--revision is of a source of dialogues; that of the model is --model-revision")
     device = device or default_device()
     settings: dict[str, Any] = {"candidates": candidates, "beams": beams, "sample": sample, "seed": seed}
     stage = AnswerDialogues(
-        chosen_model(model), label, **settings, labeler=labeler, device=device, trust_remote_code=trust_remote_code
+        chosen_model(model),
+        label,
+        **settings,
+        labeler=labeler,
+        device=device,
+        revision=model_revision,
+        trust_remote_code=trust_remote_code,
     )
     if out is not None and texts:
         _answer_file(texts[0], out, stage, Selection(config, split, revision, column, form), force, workers, engine)

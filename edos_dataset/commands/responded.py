@@ -21,6 +21,7 @@ def respond(
     seed: int = 0,
     device: str | None = None,
     labeler: str = "general",
+    revision: str | None = None,
     trust_remote_code: bool = False,
 ) -> list[list[Candidate]]:
     """Answer dialogues, each under the label that is predicted for the answer, or under a given one.
@@ -39,6 +40,7 @@ def respond(
         seed: of the drawing.
         device: "cpu", "cuda", "cuda:1", ...; by default a GPU where there is one.
         labeler: model that labels the history's turns; see `load_labeler`.
+        revision: of a model of the Hub: a tag such as "v1.0.0", a branch or a commit; by default its newest.
         trust_remote_code: run the code that came with the model, where its configuration names some. Models of this
             package need none.
 
@@ -50,5 +52,5 @@ def respond(
     """
     given = [dialogues] if isinstance(dialogues, str) else dialogues
     turns = [[dialogue] if isinstance(dialogue, str) else dialogue for dialogue in given]
-    responder = kept_responder(chosen_model(model), trust_remote_code, device or default_device(), labeler)
+    responder = kept_responder(chosen_model(model), trust_remote_code, device or default_device(), labeler, revision)
     return responder.respond(turns, label, candidates, beams, sample, seed)

@@ -109,16 +109,17 @@ def load_backbone(folder: Path, trust: bool = False, device: str = "cpu", base: 
     return PromptWriter(model.to(device).eval(), tokenizer, form)
 
 
-def base_of(folder: Path) -> str:
-    """Return the name of the model that an adapter's folder is for.
+def base_of(folder: Path) -> tuple[str, str | None]:
+    """Return the name of the model that an adapter's folder is for, and its revision, if it names one of the Hub.
 
     Raises:
-        ModelError: it names none.
+        ModelError: it names no model.
     """
-    name = read_json(folder / ADAPTER).get("base_model_name_or_path")
+    told = read_json(folder / ADAPTER)
+    name, revision = told.get("base_model_name_or_path"), told.get("revision")
     if not isinstance(name, str) or not name:
         raise ModelError(f"{folder / ADAPTER} names no base_model_name_or_path: save the adapter again")
-    return name
+    return name, revision if isinstance(revision, str) and not Path(name).is_dir() else None
 
 
 def _adapted(model: Any, folder: Path) -> Any:  # noqa: ANN401

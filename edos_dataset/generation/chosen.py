@@ -32,9 +32,9 @@ def chosen_model(name: str | Path | None) -> str:
 
 
 @lru_cache(maxsize=2)
-def kept_responder(model: str, trust: bool, device: str, labeler: str) -> Responder:
+def kept_responder(model: str, trust: bool, device: str, labeler: str, revision: str | None = None) -> Responder:
     """Return a responder, loaded once in a process; arguments and errors as of `Responder.load`."""
-    return Responder.load(model, trust, device, labeler)
+    return Responder.load(model, trust, device, labeler, revision=revision)
 
 
 def identity_of(responder: Responder) -> str:

@@ -26,7 +26,9 @@ _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 _HUB_OTHERS = ["onnx/*", "openvino/*"]
 
 
-def load_writer(name: str | Path, trust: bool = False, device: str = "cpu") -> tuple[Path, Writer]:
+def load_writer(
+    name: str | Path, trust: bool = False, device: str = "cpu", revision: str | None = None
+) -> tuple[Path, Writer]:
     """Return the folder of a model, of this machine or fetched from the Hub, and its writer.
 
     A model that is not of this package may be any language model, or an adapter of one, which is fetched too.
@@ -35,13 +37,17 @@ def load_writer(name: str | Path, trust: bool = False, device: str = "cpu") -> t
         name: a folder or a Hub id.
         trust: run the code that came with the model, where its configuration names some; ours never needs it.
         device: torch device.
+        revision: of a model of the Hub: a tag, a branch or a commit. The model that an adapter is for comes in the
+            revision that the adapter names.
 
     Raises:
-        ValueError: there is no such model, it is damaged, or it needs code that is not trusted.
+        ValueError: there is no such model or revision, it is damaged, or it needs code that is not trusted; a folder
+            has no revision.
     """
-    folder = _there(str(name), trust)
+    folder = _there(str(name), trust, revision)
     if (folder / ADAPTER).is_file():
-        return folder, load_backbone(folder, trust, device, _there(base_of(folder), trust))
+        base, its_revision = base_of(folder)
+        return folder, load_backbone(folder, trust, device, _there(base, trust, its_revision))
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no response model: it has no config.json, nor an {ADAPTER}")
     if read_json(folder / "config.json").get("model_type") != ResponseConfig.model_type:
@@ -98,17 +104,22 @@ def load_own(folder: Path, kind: Any, device: str) -> tuple[Any, Any]:  # noqa: 
     return model, tokenizer
 
 
-def _there(name: str, code: bool) -> Path:
+def _there(name: str, code: bool, revision: str | None) -> Path:
     """Return a model's folder, or the local copy of a model of the Hub, with its code where that is trusted."""
     if Path(name).is_dir():
+        if revision is not None:
+            raise ValueError(f"the revision is {revision!r}, but only the Hub has revisions, and {name} is a folder")
         return Path(name)
     import huggingface_hub
 
     wanted = [*_HUB_FILES, *(["*.py"] if code else [])]
     try:
-        found = huggingface_hub.snapshot_download(name, allow_patterns=wanted, ignore_patterns=_HUB_OTHERS)
+        found = huggingface_hub.snapshot_download(
+            name, revision=revision, allow_patterns=wanted, ignore_patterns=_HUB_OTHERS
+        )
         return Path(found)
     except (OSError, ValueError) as error:
+        meant = repr(name) if revision is None else f"{name!r} in the revision {revision!r}"
         raise ValueError(
-            f"{name!r} is neither a folder nor a model that the Hub gave: {error}; give the Hub id as owner/model"
+            f"{meant} is neither a folder nor a model that the Hub gave: {error}; give the Hub id as owner/model"
         ) from error

@@ -83,6 +83,7 @@ class Responder:
         device: str = "cpu",
         labeler: str = "general",
         batch: int | None = None,
+        revision: str | None = None,
     ) -> "Responder":
         """Return the responder in a folder, or of a model of the Hub.
 
@@ -93,12 +94,13 @@ class Responder:
             device: torch device, such as `cpu` or `cuda`.
             labeler: as for the class.
             batch: likewise.
+            revision: of a model of the Hub: a tag such as "v1.0.0", a branch or a commit.
 
         Raises:
-            ValueError: there is no such model, it is damaged, or it needs code that is not trusted.
+            ValueError: there is no such model or revision, it is damaged, or it needs code that is not trusted.
         """
         check_device(device)
-        folder, writer = load_writer(name, trust, device)
+        folder, writer = load_writer(name, trust, device, revision)
         responder = cls(writer, load_predictor(folder, device), labeler, device, batch)
         responder.folder = folder
         return responder

@@ -29,6 +29,7 @@ class AnswerDialogues(Stage):
         labeler: labels the turns of the history; a name that `load_labeler` knows.
         device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
             its number of workers.
+        revision: of a model of the Hub: a tag, a branch or a commit; null for its newest.
         trust_remote_code: run the code that came with the model; it stands in no recipe.
     """
 
@@ -40,6 +41,7 @@ class AnswerDialogues(Stage):
     seed: int = 0
     labeler: str = "general"
     device: str = "cpu"
+    revision: str | None = None
     trust_remote_code: bool = field(default=False, metadata=BY_HAND)
 
     name: ClassVar[str] = "answer"
@@ -55,7 +57,7 @@ class AnswerDialogues(Stage):
     @property
     def responder(self) -> Responder:
         """The model, shared by all stages of the process that name it."""
-        return kept_responder(self.model, self.trust_remote_code, self.device, self.labeler)
+        return kept_responder(self.model, self.trust_remote_code, self.device, self.labeler, self.revision)
 
     def check(self) -> None:
         """Check the model, the device, and that the one can answer under the label or by itself."""

@@ -153,6 +153,13 @@ BAD = {
     "beams": (["so", "--beams", "0"], 2, "beams"),
     "labeler": (["so", "--labeler", "no-such"], 1, "no-such"),
     "no model": (["so", "--model", "no/such"], 1, "'no/such' is neither a folder nor a model"),
+    "no revision": (
+        ["so", "--model", "no/such", "--model-revision", "v1"],
+        1,
+        "'no/such' in the revision 'v1' is neither",
+    ),
+    "of a folder": (["so", "--model-revision", "v1"], 1, "but only the Hub has revisions"),
+    "of what": (["so", "--revision", "v1"], 2, "that of the model is --model-revision"),
 }
 
 

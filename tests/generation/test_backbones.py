@@ -98,7 +98,7 @@ def test_any_language_model_answers(tmp_path, kind, style):
         assert len(others) > 1
 
 
-def test_an_adapter_changes_the_answers_of_its_base(tmp_path):
+def test_an_adapter_changes_the_answers_of_its_base(tmp_path, monkeypatch):
     peft = pytest.importorskip("peft")
     base, tokenizer = save_backbone(tmp_path / "base")
     config = peft.LoraConfig(r=2, target_modules=["c_attn"], task_type="CAUSAL_LM")
@@ -118,6 +118,14 @@ def test_an_adapter_changes_the_answers_of_its_base(tmp_path):
         logits = responder.writer.model(ids).logits
         assert (logits - adapted.eval()(ids).logits).abs().max() < 1e-4 < (logits - base(ids).logits).abs().max()
     assert responder.respond(DIALOGUES, "sad", history_labels=KNOWN, beams=2, max_tokens=5)
+    asked = []
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download",
+        lambda name, **how: asked.append((name, how["revision"])) or str(tmp_path / name.split("/")[1]),
+    )
+    change(tmp_path / "adapter" / "adapter_config.json", base_model_name_or_path="owner/base", revision="v2")
+    assert Responder.load("owner/adapter", revision="v1").writer.takes_labels
+    assert asked == [("owner/adapter", "v1"), ("owner/base", "v2")]
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     (tmp_path / "adapter" / "adapter_model.bin").write_bytes(b"pickle")
     with pytest.raises(ValueError, match="pickle"):

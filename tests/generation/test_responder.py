@@ -6,6 +6,7 @@ import torch
 
 from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.response_pipeline import ResponsePipeline
+from edos_dataset.generation.stages import AnswerDialogues
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from foreign_code import EVIL, change
@@ -187,13 +188,29 @@ def test_a_model_of_the_hub_comes_without_code_unless_trusted(tmp_path, monkeypa
     asked = []
 
     def fetch(name, **how):
-        asked.append((name, how["allow_patterns"]))
+        asked.append((name, how["allow_patterns"], how["revision"]))
         return str(tmp_path)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
     responder = Responder.load("owner/chat", trust)
-    assert responder.predictor is not None and [name for name, _ in asked] == ["owner/chat"]
+    assert responder.predictor is not None and [(name, version) for name, _, version in asked] == [("owner/chat", None)]
     assert ("*.py" in asked[0][1]) == trust and not {"*.bin", "*.pt"} & set(asked[0][1])
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: (_ for _ in ()).throw(OSError("offline")))
     with pytest.raises(ValueError, match="'owner/chat' is neither a folder nor a model that the Hub gave: offline"):
         Responder.load("owner/chat")
+
+
+def test_a_model_of_the_hub_comes_in_the_revision_that_is_meant(tmp_path, monkeypatch):
+    save_responder(tmp_path, predictor=False)
+    asked = []
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download", lambda name, **how: asked.append((name, how["revision"])) or str(tmp_path)
+    )
+    stage = AnswerDialogues("owner/chat", revision="v1.2.0", beams=2)
+    stage.check()
+    assert asked == [("owner/chat", "v1.2.0")]
+    with pytest.raises(ValueError, match="only the Hub has revisions, and .* is a folder"):
+        Responder.load(tmp_path, revision="v1.2.0")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: (_ for _ in ()).throw(OSError("gone")))
+    with pytest.raises(ValueError, match="'owner/chat' in the revision 'v9' is neither a folder nor .* gave: gone"):
+        Responder.load("owner/chat", revision="v9")
