@@ -161,8 +161,7 @@ class Responder:
             dialogues: turns of each dialogue, oldest first, at least one; the answer follows the last.
             labels: label that every answer is to have, or one for each dialogue, by name or id; None to have it
                 predicted. Then each candidate is written under another label, the most probable first; under a forced
-                label, and by a model without labels, the candidates are the best answers of which none is nearly
-                another (`alike.most_different`).
+                label, and by a model without labels, the candidates are the best answers that differ (`alike`).
             candidates: answers wanted of each dialogue, at least 1; fewer come where the search found no more.
             beams: answers that the search follows at a time.
             sample: draw from the nucleus of 0.9 in place of the search.

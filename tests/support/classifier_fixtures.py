@@ -12,6 +12,7 @@ from unittest import mock
 
 import psutil
 import yaml
+from accelerate.utils import is_cuda_available
 
 from edos_dataset.labels import LABELS
 
@@ -100,7 +101,11 @@ def run_here(*values, script=SCRIPT):
 
 
 def start_process(python, *values, processes=1, script=SCRIPT):
-    """Start a script as a user would, by this Python and in a session of its own."""
+    """Start a script as a user would, by this Python and in a session of its own: told to stay on the CPU only where it
+    could find a GPU.
+    """
+    own = {name: value for name, value in ENVIRONMENT.items() if name != "ACCELERATE_USE_CPU" or is_cuda_available()}
+    around = {name: value for name, value in os.environ.items() if name != "ACCELERATE_USE_CPU"}
     launch, started = [python], [str(script)]
     if processes == 2:
         launch += [
@@ -114,9 +119,7 @@ def start_process(python, *values, processes=1, script=SCRIPT):
         ]
         started = [str(python), *started]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(
-        [*launch, *started, *values], env=os.environ | ENVIRONMENT, start_new_session=True, **output
-    )
+    return subprocess.Popen([*launch, *started, *values], env=around | own, start_new_session=True, **output)
 
 
 def kill_after(process, checkpoint, folder, patience=900):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import is_cuda_available, is_npu_available, is_xpu_available
 
 from edos_dataset.runs.engines.base import available_cores
 
@@ -23,8 +24,7 @@ def start_processes(precision: str, out: Path, threads: int | None = None, proce
     """
     # accelerate launch leaves every process one thread (OMP_NUM_THREADS=1), also the only one.
     torch.set_num_threads(threads or max(1, available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
-    # Several CPU processes are announced by this variable alone; a GPU, accelerate finds by itself.
-    on_cpu = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
+    on_cpu = meant_for_cpu()
     accelerator = Accelerator(
         mixed_precision=precision_of(precision, on_cpu), cpu=on_cpu, log_with="tensorboard", project_dir=str(out)
     )
@@ -33,6 +33,18 @@ def start_processes(precision: str, out: Path, threads: int | None = None, proce
             f"{accelerator.num_processes} processes run, not {processes}: check how accelerate launch is configured"
         )
     return accelerator
+
+
+def meant_for_cpu() -> bool:
+    """Tell whether to compute on the CPU: asked for by the variable of accelerate, or one of the processes of a launch
+    on a machine with nothing else.
+
+    accelerate tells a single process `use_cpu`, but not several (`recipes/two_cpu_processes.yaml`); and left to itself
+    each of these finds no device, and takes itself for the only one. A GPU, accelerate finds by itself.
+    """
+    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
+        return True
+    return "LOCAL_RANK" in os.environ and not (is_cuda_available() or is_xpu_available() or is_npu_available())
 
 
 def precision_of(wanted: str, on_cpu: bool = False) -> str:
