@@ -8,13 +8,15 @@ Both answer the same histories by the same model of the papers' size (40.4 milli
 The one without a cache decodes all tokens so far anew at each step, as `decode` of the authors does. By turns, on one
 thread, in seconds of the processor, since other work shares the machine; answers of both are compared. Also measured:
 the search with the cache and the plain weights of torch, which the responder packs for oneDNN, and with a batch of one.
-Writes benchmarks/beam_search.json.
+With `--model FOLDER` both search by that trained model, which ends its answers where it will, so that the lengths are
+the most that they may have; histories are random tokens all the same. Writes benchmarks/beam_search.json.
 """
 
 import argparse
 import json
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ import torch
 from benchmarks.machine import command_line, describe_machine
 from edos_dataset.encoders.encoder import limit_threads, pack_linears
 from edos_dataset.generation.decoding import Answer, beam_search
+from edos_dataset.generation.loading import load_own
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.runs.shards import write_text
 
@@ -39,13 +42,23 @@ def histories(config: ResponseConfig, number: int, length: int) -> Given:
     ids[:, length // 2 : length // 2 + 2] = config.eos_token_id
     labels = torch.randint(0, 41, (number, 3), generator=generator)
     of_token = torch.where(torch.arange(length) <= length // 2, labels[:, :1], labels[:, 1:2])
-    return {"input_ids": ids, "label_ids": of_token, "response_labels": labels[:, 2]}
+    known = {"label_ids": of_token, "response_labels": labels[:, 2]} if config.num_response_labels else {}
+    return {"input_ids": ids, **known}
+
+
+def load_model(arguments: argparse.Namespace) -> ResponseModel:
+    """Return the trained model of `--model`, or one of the papers' size with random weights."""
+    if arguments.model is not None:
+        return load_own(arguments.model, ResponseModel, "cpu", packed=False)[0]
+    torch.manual_seed(0)
+    return ResponseModel(ResponseConfig(arguments.vocabulary, num_response_labels=41, num_segments=2)).train(False)
 
 
 @torch.inference_mode()
 def without_cache(model: ResponseModel, given: Given, beams: int, tokens: int) -> list[Answer]:
     """Return the best answers to one history by the search of `beam_search`, decoding everything at each step."""
-    source = model.encoder(given["input_ids"], label_ids=given["label_ids"])[0]
+    source = model.encoder(given["input_ids"], label_ids=given.get("label_ids"))[0]
+    label, end = given.get("response_labels"), model.config.eos_token_id
     segments = model.next_segments(given["input_ids"])
     live = torch.full((1, 1), model.config.bos_token_id)
     scores, found = torch.zeros(1), list[Answer]()
@@ -55,7 +68,7 @@ def without_cache(model: ResponseModel, given: Given, beams: int, tokens: int) -
             encoder_outputs=(source.expand(rows, -1, -1),),
             attention_mask=torch.ones(rows, source.shape[1]),
             decoder_input_ids=live,
-            response_labels=given["response_labels"].expand(rows),
+            response_labels=None if label is None else label.expand(rows),
             response_segments=None if segments is None else segments.expand(rows),
             use_cache=False,
         ).logits[:, -1]
@@ -66,11 +79,11 @@ def without_cache(model: ResponseModel, given: Given, beams: int, tokens: int) -
                     chances[row, answer[start + 3]] = -torch.inf
         totals = scores[:, None] + chances
         if length == tokens:
-            totals = torch.full_like(totals, -torch.inf).index_copy(1, torch.tensor([2]), totals[:, 2:3])
+            totals = torch.full_like(totals, -torch.inf).index_copy(1, torch.tensor([end]), totals[:, [end]])
         best = totals.flatten().topk(min(beams - len(found), totals.numel()))
         parents, picked = best.indices // totals.shape[1], best.indices % totals.shape[1]
         live = torch.cat([live[parents], picked[:, None]], 1)
-        ended = picked == model.config.eos_token_id
+        ended = picked == end
         for row in (ended & ~best.values.isneginf()).nonzero().flatten().tolist():
             found.append(Answer(tuple(live[row, 1:-1].tolist()), float(best.values[row]) / length, True))
         live, scores = live[~ended], best.values[~ended]
@@ -88,12 +101,10 @@ def measured(search: Search, given: Given) -> tuple[float, list[list[Answer]]]:
 
 def compare(length: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run all forms of the search by turns for answers of a length; return seconds and ratios."""
-    torch.manual_seed(0)
-    config = ResponseConfig(arguments.vocabulary, num_response_labels=41, num_segments=2)
-    plain, packed = ResponseModel(config).train(False), ResponseModel(config).train(False)
-    packed.load_state_dict(plain.state_dict())
+    plain = load_model(arguments)
+    packed = deepcopy(plain)
     pack_linears(packed)
-    given = histories(config, arguments.batch, arguments.history)
+    given = histories(plain.config, arguments.batch, arguments.history)
     first = {name: value[:1] for name, value in given.items()}
     settings: dict[str, Any] = {"beams": arguments.beams, "max_tokens": length}
     forms: dict[str, tuple[Search, Given]] = {
@@ -129,6 +140,7 @@ def compare(length: int, arguments: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     """Compare and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, help="folder of a trained response model of ours")
     parser.add_argument("--tokens", type=int, nargs="+", default=[15, 30, 60], help="lengths of the answers")
     parser.add_argument("--history", type=int, default=40, help="tokens of a history")
     parser.add_argument("--batch", type=int, default=4, help="histories answered at a time")

@@ -66,13 +66,14 @@ def load_predictor(folder: Path, device: str = "cpu") -> LabelPredictor | None:
     return LabelPredictor(*load_own(folder / PREDICTOR, ResponsePredictor, device))
 
 
-def load_own(folder: Path, kind: Any, device: str) -> tuple[Any, Any]:  # noqa: ANN401
+def load_own(folder: Path, kind: Any, device: str, packed: bool = True) -> tuple[Any, Any]:  # noqa: ANN401
     """Return a model of ours and its tokenizer from a folder, without running any code that lies there.
 
     Args:
         folder: what `save_pretrained` of both wrote.
         kind: `ResponseModel` or `ResponsePredictor`.
         device: torch device.
+        packed: pack the weights for oneDNN where the device is a CPU.
 
     Raises:
         ModelError: the folder is damaged or not whole, or its tokenizer is another model's.
@@ -99,7 +100,7 @@ def load_own(folder: Path, kind: Any, device: str) -> tuple[Any, Any]:  # noqa: 
         names = [str(config.id2label[number]).lower() for number in sorted(config.id2label)]
         if names not in (list(LABELS), [f"label_{number}" for number in range(len(LABELS))]):
             raise ModelError(f"{folder} predicts other labels than our {len(LABELS)}, or in another order (id2label)")
-    if model.device.type == "cpu":
+    if packed and model.device.type == "cpu":
         pack_linears(model)
     return model, tokenizer
 
