@@ -1,8 +1,16 @@
 """Every table, column and config of the package: the only place that names one.
 
-`tables` has what a run carries between its stages, as Arrow types; `configs` what leaves it, as `datasets.Features`.
+`tables` and `books` have what a run carries between its stages, as Arrow types; `configs` what leaves it, as `datasets.Features`.
 """
 
+from edos_dataset.schema.books import BLOCK as BLOCK
+from edos_dataset.schema.books import BOOK_DIALOGUES as BOOK_DIALOGUES
+from edos_dataset.schema.books import BOOK_SOURCE as BOOK_SOURCE
+from edos_dataset.schema.books import BOOK_TURN as BOOK_TURN
+from edos_dataset.schema.books import BOOKS as BOOKS
+from edos_dataset.schema.books import KEYED_BOOK_TURN as KEYED_BOOK_TURN
+from edos_dataset.schema.books import LABELLED_BOOK_TURN as LABELLED_BOOK_TURN
+from edos_dataset.schema.books import READ_BOOKS as READ_BOOKS
 from edos_dataset.schema.configs import AMT_SEED as AMT_SEED
 from edos_dataset.schema.configs import CONFIGS as CONFIGS
 from edos_dataset.schema.configs import EXTENDED as EXTENDED
@@ -25,6 +33,7 @@ from edos_dataset.schema.tables import ENCODED as ENCODED
 from edos_dataset.schema.tables import FILE as FILE
 from edos_dataset.schema.tables import FILMS as FILMS
 from edos_dataset.schema.tables import KEYED_TURN as KEYED_TURN
+from edos_dataset.schema.tables import LABEL_FIELDS as LABEL_FIELDS
 from edos_dataset.schema.tables import LABELLED as LABELLED
 from edos_dataset.schema.tables import LABELLED_TURN as LABELLED_TURN
 from edos_dataset.schema.tables import LINE as LINE

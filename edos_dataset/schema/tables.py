@@ -138,15 +138,17 @@ OF_REJECTS: tuple[str, ...] = (DETAIL, DIFFERING)
 TOP = pa.struct({"label": pa.int64(), "probability": pa.float32()})
 """One of a turn's three most probable labels."""
 
-LABELLED_TURN = pa.struct(
+LABEL_FIELDS = pa.struct(
     {
-        **{field.name: field.type for field in TURN},
         "label": pa.int64(),  # 0 to 40
         "confidence": pa.float32(),  # probability of that label, 0 to 1
         "top": pa.list_(TOP),
         "label_source": pa.string(),  # the model that gave the label
     }
 )
+"""What a label adds to a turn."""
+
+LABELLED_TURN = pa.struct([*TURN, *LABEL_FIELDS])
 """A turn with its label."""
 
 _EMBEDDED = {
