@@ -51,11 +51,8 @@ BOOK_TURN = pa.struct(
 )
 """What somebody says in a book until somebody else speaks."""
 
-KEYED_BOOK_TURN = pa.struct([*BOOK_TURN, pa.field("key", pa.int64())])
-"""As of the turns of films."""
-
 LABELLED_BOOK_TURN = pa.struct([*BOOK_TURN, *LABEL_FIELDS])
-"""Likewise."""
+"""As of the turns of films."""
 
 BOOK_DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_BOOK, "turns": pa.list_(BOOK_TURN)})
 """One dialogue a row; the id is `<document_id>#<number of the block in which it begins>`."""

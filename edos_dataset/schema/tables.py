@@ -79,8 +79,11 @@ TURN = pa.struct(
 )
 """One speaker's utterance."""
 
-KEYED_TURN = pa.struct([*TURN, pa.field("key", pa.int64())])
-"""A turn with the hash of its normalised text, by which the corpus steps compare; it is not published."""
+KEY = "key"
+"""Field of a turn: the hash of its normalised text, by which the corpus steps compare; it is not published."""
+
+KEYED_TURN = pa.struct([*TURN, pa.field(KEY, pa.int64())])
+"""A turn with that."""
 
 _DOCUMENT = {
     "document_id": pa.string(),
