@@ -13,7 +13,7 @@ from edos_dataset.labeling.models.labelers import Labeler, check_labeler, encode
 from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
-from edos_dataset.schema.tables import DIALOGUES, ENCODED, KEY, LABEL_FIELDS, LABELLED, TOP
+from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABEL_FIELDS, LABELLED, TOP, labelled
 
 
 @dataclass(frozen=True)
@@ -202,15 +202,15 @@ def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats,
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ends = np.arange(len(turns) + 1) * order.shape[1]
-    kept = [field for field in turns.type if field.name not in (KEY, *LABEL_FIELDS.names)]
+    kind = labelled(turns.type)
     columns = {
-        **{field.name: turns.field(field.name) for field in kept},
+        **{field.name: turns.field(field.name) for field in kind if field.name not in LABEL_FIELDS.names},
         "label": order[:, 0],
         "confidence": ranked[:, 0],
         "top": nest(ends, TOP, {"label": order.ravel(), "probability": ranked.ravel()}),
         "label_source": [source] * len(turns),
     }
-    return nest(offsets, pa.struct([*kept, *LABEL_FIELDS]), columns)
+    return nest(offsets, kind, columns)
 
 
 def _means(values: np.ndarray, offsets: np.ndarray) -> pa.Array:

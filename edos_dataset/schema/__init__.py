@@ -1,6 +1,7 @@
 """Every table, column and config of the package: the only place that names one.
 
-`tables` and `books` have what a run carries between its stages, as Arrow types; `configs` what leaves it, as `datasets.Features`.
+`tables` and `books` have what a run carries between its stages, as Arrow types; `configs` what leaves it, as
+`datasets.Features`.
 """
 
 from edos_dataset.schema.books import BLOCK as BLOCK
@@ -51,3 +52,5 @@ from edos_dataset.schema.tables import SOURCE as SOURCE
 from edos_dataset.schema.tables import TOP as TOP
 from edos_dataset.schema.tables import TURN as TURN
 from edos_dataset.schema.tables import TURNS as TURNS
+from edos_dataset.schema.tables import keyed as keyed
+from edos_dataset.schema.tables import labelled as labelled

@@ -4,7 +4,7 @@ columns are made of. All texts are Unicode in NFC.
 
 import pyarrow as pa
 
-from edos_dataset.schema.tables import FILE, LABEL_FIELDS, READING
+from edos_dataset.schema.tables import FILE, READING, labelled
 
 BOOKS = pa.schema({"book": pa.string(), "files": pa.list_(FILE)})
 """A book and all its files, several formats or encodings of one text; the unit that is read, split and sharded."""
@@ -51,7 +51,7 @@ BOOK_TURN = pa.struct(
 )
 """What somebody says in a book until somebody else speaks."""
 
-LABELLED_BOOK_TURN = pa.struct([*BOOK_TURN, *LABEL_FIELDS])
+LABELLED_BOOK_TURN = labelled(BOOK_TURN)
 """As of the turns of films."""
 
 BOOK_DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_BOOK, "turns": pa.list_(BOOK_TURN)})

@@ -82,7 +82,13 @@ TURN = pa.struct(
 KEY = "key"
 """Field of a turn: the hash of its normalised text, by which the corpus steps compare; it is not published."""
 
-KEYED_TURN = pa.struct([*TURN, pa.field(KEY, pa.int64())])
+
+def keyed(turn: pa.StructType) -> pa.StructType:
+    """Return the type of turns with a KEY, of those that have none or had one before."""
+    return pa.struct([*(field for field in turn if field.name != KEY), pa.field(KEY, pa.int64())])
+
+
+KEYED_TURN = keyed(TURN)
 """A turn with that."""
 
 _DOCUMENT = {
@@ -151,7 +157,13 @@ LABEL_FIELDS = pa.struct(
 )
 """What a label adds to a turn."""
 
-LABELLED_TURN = pa.struct([*TURN, *LABEL_FIELDS])
+
+def labelled(turn: pa.StructType) -> pa.StructType:
+    """Return the type of turns with a label and without a KEY, whatever of both they had before."""
+    return pa.struct([*(field for field in turn if field.name not in (KEY, *LABEL_FIELDS.names)), *LABEL_FIELDS])
+
+
+LABELLED_TURN = labelled(TURN)
 """A turn with its label."""
 
 _EMBEDDED = {

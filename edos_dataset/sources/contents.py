@@ -18,8 +18,8 @@ _THREADS = 8  # most of the time is spent waiting for a disk
 
 
 def with_contents(films: pa.Table) -> pa.Table:
-    """Return FILMS or BOOKS with the content of each file as its `stamp`; of the members of a zip archive the inventory has the
-    checksum already.
+    """Return FILMS or BOOKS with the content of each file as its `stamp`; of the members of a zip archive the inventory
+    has the checksum already.
 
     Every file is read once, which the first stage then has from memory: 0.1 s for a thousand files, beside the 20 s
     that they take to curate. Of one larger than 256 MB the beginning, size and dates count. A file that cannot be read
