@@ -40,7 +40,9 @@ _BRACKETED = re.compile(
     re.IGNORECASE,
 )
 _STAR_NOTE = re.compile(r"\s*(?:\*{1,3}|†|\(\d{1,2}\)) ?[^\s*].{20}")
-_ENTRY = re.compile(rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE)
+_ENTRY = re.compile(
+    rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE
+)
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
 _TERMINAL = frozenset(".!?…:;,»”\"’'—–-)]")
@@ -128,7 +130,7 @@ def is_title(line: str) -> bool:
         return len(line) > 1 or line in "IVXLC"
     if _NUMERAL.match(line):
         return len(line) < 80 and (line[-1] not in "!?,;" or line.isupper())
-    return bool(_HEADING.match(line)) and len(line) < 90 and line[-1] not in "!?,;»”\"" and line[0].isupper()
+    return bool(_HEADING.match(line)) and len(line) < 90 and line[-1] not in '!?,;»”"' and line[0].isupper()
 
 
 def opens_contents(text: str) -> bool:
