@@ -183,7 +183,9 @@ class DropRareWords(VocabularyStep):
     def words(self, table: pa.Table) -> pa.Array:
         """Return the words of each dialogue."""
         turns, offsets = unnest(table, "turns")
-        parted = pc.replace_substring_regex(pc.utf8_lower(turns.field("text")), _MARKS, r" \1 ")
+        parted = pc.utf8_trim_whitespace(
+            pc.replace_substring_regex(pc.utf8_lower(turns.field("text")), _MARKS, r" \1 ")
+        )
         words = pc.utf8_split_whitespace(parted)
         filled = pc.list_slice(words, 0)  # its own offsets, from 0
         ends = filled.offsets.to_numpy()[offsets]

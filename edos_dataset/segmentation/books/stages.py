@@ -64,6 +64,27 @@ class FindDialoguesAsPapers(Stage):
         return books_that_left(rejected)
 
 
+@dataclass(frozen=True)
+class FindDialogues(Stage):
+    """Stand-in."""
+
+    name: ClassVar[str] = "dialogues"
+    unit: ClassVar[Unit] = "books"
+    needs, gives, ends = ("blocks",), ("dialogue_id", "turns"), ("text", "blocks")
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Find the dialogues; a book without any leaves, and says why."""
+        found = []
+        for blocks, language in zip(table["blocks"].to_pylist(), table["language"].to_pylist(), strict=True):
+            text = "\n\n".join(block["text"] for block in blocks)
+            found.append(extract_as_papers(text, language, Papers(max_length=_NO_LIMIT)))
+        return dialogues_of(table, found)
+
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """Tell which books have left."""
+        return books_that_left(rejected)
+
+
 def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
     """Return BOOK_DIALOGUES with the column `reason`: a row for each dialogue of a book, in its order, or one without
     turns for a book that gives none.
