@@ -90,7 +90,7 @@ class _Job(Passage):
 
 
 def _table(counts: WordCounts) -> pa.Table:
-    return pa.table({"word": counts.words, "count": counts.counts})
+    return pa.table({"word": counts.words.cast(pa.string()), "count": counts.counts})
 
 
 def _counts(table: pa.Table) -> WordCounts:
@@ -140,7 +140,7 @@ class FilterBooks(VocabularyStep):
     def leave(self, words: pa.Array, total: WordCounts) -> Bools:
         """Tell which books leave."""
         assert self.divergence is not None, "the step is idle"
-        books = [counted(words[row].values) for row in range(len(words))]
+        books = [counted(words[row].values.cast(pa.string())) for row in range(len(words))]
         sizes = np.fromiter(sizes_of(books), np.int64)
         return are_strange(divergences(books, total), sizes, self.divergence, self.min_words)
 
