@@ -36,7 +36,7 @@ WEIGHTS: dict[str, dict[str, int]] = {
     "de": {'"': 1, "„": 2, "»": 2},
     **{language: {dash: 2} for language, dash in _DASH_LANGUAGES.items()},
 }
-"""Language → delimiter → what one of it counts; `_` counts at the beginning of a line only. The first of equals wins."""
+"""Language → delimiter → what one counts; `_` counts at the beginning of a line only. The first of equals wins."""
 
 _STYLES = {"“": "“ ”", "‘": "‘ ’", "„": "„ “", "»": "» «"}
 _BLANK = re.compile("\n{2,}")
@@ -123,7 +123,7 @@ def find_dialogues(text: str, language: str, delimiter: str, gap: int) -> Found:
     """Return the dialogues of a book before the rule of length; some are empty.
 
     Args:
-        text: with `\\n` as line ends.
+        text: with line feeds alone as line ends.
         language: one of the seven.
         delimiter: as `choose_delimiter` has it.
         gap: characters between two utterances beyond which a new dialogue begins.

@@ -4,7 +4,7 @@
 Words are what stands between whitespace, case and punctuation kept. All figures are exact.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -106,10 +106,5 @@ def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
 
 
 def are_strange(divergence: Doubles, words: Ints, threshold: float = KL_THRESHOLD, size: int = SIZE_THRESHOLD) -> Bools:
-    """Tell which books the pre-filter drops: those that diverge by `threshold` or more and have `size` words or more."""
+    """Tell which books the pre-filter drops: those of `size` words or more that diverge by `threshold` or more."""
     return (divergence >= threshold) & (words >= size)
-
-
-def sizes_of(books: Iterable[WordCounts]) -> Iterator[int]:
-    """Yield the words of each book."""
-    return (int(book.counts.sum()) for book in books)
