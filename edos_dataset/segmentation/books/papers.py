@@ -21,7 +21,6 @@ What is odd in it is kept, and named here:
 Otherwise than theirs: utterances have single spaces.
 """
 
-import re
 from dataclasses import dataclass
 
 from edos_dataset.segmentation.books.papers_speech import Found, find_dashes, find_german, find_plays, find_quotes
@@ -39,7 +38,6 @@ WEIGHTS: dict[str, dict[str, int]] = {
 """Language → delimiter → what one counts; `_` counts at the beginning of a line only. The first of equals wins."""
 
 _STYLES = {"“": "“ ”", "‘": "‘ ’", "„": "„ “", "»": "» «"}
-_BLANK = re.compile("\n{2,}")
 PER_WORDS = 10_000
 
 
@@ -128,7 +126,7 @@ def find_dialogues(text: str, language: str, delimiter: str, gap: int) -> Found:
         delimiter: as `choose_delimiter` has it.
         gap: characters between two utterances beyond which a new dialogue begins.
     """
-    paragraphs = [piece for piece in _BLANK.split(text.strip("\n")) if piece]
+    paragraphs = [paragraph for piece in text.split("\n\n") if (paragraph := piece.strip("\n"))]
     if language in _DASH_LANGUAGES:
         return find_dashes(paragraphs, delimiter, gap)
     if language == "de":

@@ -37,7 +37,8 @@ def count_words(text: str) -> int:
         for space in _OTHER_SPACES:
             if space in text:
                 text = text.replace(space, " ")
-    return f" {text}".encode("utf-8", "surrogatepass").translate(_MARKS).count(b"\0\1")
+    marks = np.frombuffer(text.encode("utf-8", "surrogatepass").translate(_MARKS), np.bool_)
+    return int(np.count_nonzero(marks[1:] > marks[:-1])) + bool(marks[:1].any())
 
 
 def word_counts(text: str) -> WordCounts:
@@ -68,14 +69,10 @@ def _empty() -> WordCounts:
 
 
 def _sum(parts: Sequence[WordCounts]) -> WordCounts:
-    table = pa.table(
-        {
-            "word": pa.chunked_array([part.words for part in parts], pa.string()),
-            "count": np.concatenate([part.counts for part in parts]),
-        }
-    )
-    added = table.group_by("word", use_threads=False).aggregate([("count", "sum")]).combine_chunks()
-    return WordCounts(pa.array(added["word"]), added["count_sum"].to_numpy().astype(np.int64))
+    coded = pa.chunked_array([part.words for part in parts], pa.string()).dictionary_encode().combine_chunks()
+    counts = np.concatenate([part.counts for part in parts])
+    of_word = np.bincount(coded.indices.to_numpy(), counts, len(coded.dictionary))  # float64: whole below 2**53
+    return WordCounts(coded.dictionary, of_word.astype(np.int64))
 
 
 def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
