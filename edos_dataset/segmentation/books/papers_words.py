@@ -4,7 +4,7 @@
 Words are what stands between whitespace, case and punctuation kept. All figures are exact.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +96,7 @@ def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
         raise ValueError("a book has a word that the total lacks: the total must be that of all books")
     of_book = np.repeat(np.arange(len(books)), [len(book.words) for book in books])
     counts = np.concatenate([book.counts for book in books])
-    sizes = np.array([book.counts.sum() for book in books])
+    sizes = np.fromiter(sizes_of(books), np.int64)
     share = counts / sizes[of_book]
     of_total = total.counts[places.to_numpy()] / total.counts.sum()
     return np.bincount(of_book, share * np.log(share / of_total), minlength=len(books))
@@ -105,3 +105,8 @@ def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
 def are_strange(divergence: Doubles, words: Ints, threshold: float = KL_THRESHOLD, size: int = SIZE_THRESHOLD) -> Bools:
     """Tell which books the pre-filter drops: those of `size` words or more that diverge by `threshold` or more."""
     return (divergence >= threshold) & (words >= size)
+
+
+def sizes_of(books: Iterable[WordCounts]) -> Iterator[int]:
+    """Yield how many words each book has."""
+    return (int(book.counts.sum()) for book in books)
