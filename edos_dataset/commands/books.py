@@ -27,6 +27,7 @@ from edos_dataset.runs.pipeline import Pipeline, count_units
 from edos_dataset.runs.recipes import dump_recipe
 from edos_dataset.runs.shards import write_text
 from edos_dataset.sources.books.standin import BookInventory
+from edos_dataset.sources.books.standin import find_books as find_books
 
 SHARD_BYTES = 4 << 20
 """Bytes of files a shard, about eight novels: the unit of work, of resuming and of memory."""
