@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
 from edos_dataset.sources.books.gutenberg import declared_encoding, unwrap
+from edos_dataset.sources.books.kinds import Kinds
 from edos_dataset.sources.books.layout import lay_out
 from edos_dataset.sources.books.structure import structure
 from edos_dataset.sources.encodings import decode
@@ -30,7 +31,8 @@ def read_text(data: bytes, name: str, language: str | None) -> Book:
     text, encoding, confidence = decode_text(data, declared_encoding(data, name), language)
     book = unwrap(text)
     refuse_endless(book.text)
-    blocks = refuse_little(structure(lay_out(book.text)))
+    paragraphs, width = lay_out(book.text)
+    blocks = refuse_little(structure(paragraphs, list(map(Kinds(width).kind_of, paragraphs))))
     return Book(blocks, book.language, book.title, book.author, book.year, encoding, confidence)
 
 
