@@ -16,7 +16,9 @@ _END = re.compile(
     r"|\*\*\* ?START[* ]+(?:OF )?THE SMALL PRINT!)",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"^(Title|Author|Language|Original publication): *([^\n]*(?:\n[ \t]{2,}[^\s][^\n]*)*)", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(Title|Author|Language|Original publication): *([^\n]*(?:\n[ \t]{2,}[^\s][^\n]*)*)", re.MULTILINE
+)
 _FIRST_LINE = re.compile(
     r"(?:The )?Project Gutenberg(?:'s|’s)? (?:E-?(?:book|text),? (?:of )?)?([^\n]{1,200}?)(?:,? by ([^\n]{1,100}))?\n",
     re.IGNORECASE,

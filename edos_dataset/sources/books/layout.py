@@ -72,6 +72,4 @@ def _begins(before: str, line: str, width: int) -> bool:
 def _cut(lines: list[str], begins: list[bool], blanks: int) -> list[Raw]:
     starts = [0, *(place for place, begin in enumerate(begins) if begin and place)]
     ends = [*starts[1:], len(lines)]
-    return [
-        Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)
-    ]
+    return [Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)]
