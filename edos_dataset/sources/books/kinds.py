@@ -33,7 +33,8 @@ _TRANSCRIBER = re.compile(
     r"\W*(?:transcriber[’']?s?[’']? note|transcription note|note del trascrittore|nota del? trans[ck]ri(?:p|)tor"
     r"|notas? d[eo] transcri|opmerkingen van de bewerker|anmerkung(?:en)? zur transkription|a jegyzet|megjegyzés a"
     r"|note du transcripteur|produced by|e-?text prepared by|this e-?(?:book|text) was (?:produced|prepared|scanned)"
-    r"|credits:|(?:the following )?(?:typographical errors|corrections)|scanned (?:and|by)|character set encoding|html version by)",
+    r"|credits:|(?:the following )?(?:typographical errors|corrections)|scanned (?:and|by)"
+    r"|character set encoding|html version by)",
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(
@@ -42,7 +43,9 @@ _BRACKETED = re.compile(
     re.IGNORECASE,
 )
 _STAR_NOTE = re.compile(r"\s*(?:\*{1,3}|†|\(\d{1,2}\)) ?[^\s*].{20}")
-_ENTRY = re.compile(rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE)
+_ENTRY = re.compile(
+    rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE
+)
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
 _TERMINAL = frozenset(".!?…:;,»”\"’'—–-)]")

@@ -21,7 +21,7 @@ class Role(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A paragraph; lines end with "\\n" where the tree says so."""
+    """A paragraph; in lines where the tree says so."""
 
     text: str
     kind: str | None  # null where no element says one

@@ -42,8 +42,8 @@ def read_book(data: bytes, name: str, language: str | None) -> Book:
         language: code of the language expected, for guessing an encoding, or null.
 
     Raises:
-        ReadError: with the reason not_a_book, unknown_encoding, malformed_xml, malformed_epub, forbidden_xml, truncated,
-            too_large or unreadable.
+        ReadError: with the reason not_a_book, unknown_encoding, malformed_xml, malformed_epub, forbidden_xml,
+            truncated, too_large or unreadable.
     """
     return READERS[kind_of_file(name) or "text"](data, name, language)
 

@@ -133,6 +133,9 @@ def _mark_title_page(paragraphs: Sequence[Raw], kinds: list[str], cues: Mapping[
     contents ends.
 
     Args:
+        paragraphs: of the whole book.
+        kinds: theirs; changed in place.
+        cues: of a play.
         behind: the first paragraph behind the first table of contents, or 0.
     """
     most = min(len(paragraphs), 300)
@@ -150,7 +153,7 @@ def _mark_title_page(paragraphs: Sequence[Raw], kinds: list[str], cues: Mapping[
 def _is_text(raw: Raw, kind: str) -> bool:
     if kind == VERSE:
         return raw.text.count("\n") > 2 and raw.text.rstrip("_ ")[-1:] in _ENDS
-    quoted = raw.text[0] in "“\"«„—-–" and len(raw.text) > 30
+    quoted = raw.text[0] in '“"«„—-–' and len(raw.text) > 30
     return kind == PARAGRAPH and (is_prose(raw.text) or quoted) and "copyright" not in raw.text.lower()
 
 

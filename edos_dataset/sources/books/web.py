@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from lxml import etree
 
 from edos_dataset.languages.codes import primary_language
-from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, VERSE, Book
+from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, VERSE, Book
 from edos_dataset.sources.books.kinds import Kinds
 from edos_dataset.sources.books.layout import Raw
 from edos_dataset.sources.books.markup import BLOCK, BREAK, INSIDE, LINE, SKIP, Piece, Role, paragraphs
@@ -15,7 +15,9 @@ from edos_dataset.sources.books.structure import structure
 from edos_dataset.sources.parsed import ReadError
 
 _MOST_TAGS = 5_000_000
-_DECLARED = re.compile(rb"""<(?:\?xml|meta)[^>]{0,200}?(?:encoding|charset)\s*=\s*["']?([A-Za-z0-9._-]+)""", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"""<(?:\?xml|meta)[^>]{0,200}?(?:encoding|charset)\s*=\s*["']?([A-Za-z0-9._-]+)""", re.IGNORECASE
+)
 _PROLOGUE = re.compile(r"\s*<\?xml[^>]*\?>")
 _EMPTY = re.compile(r"<(?:script|style|title|iframe|textarea|a)\b[^<>]*/>", re.IGNORECASE)
 _SKIPPED = "script style head svg math noscript template object iframe button select nav"
@@ -37,7 +39,7 @@ _OF_CLASS = (
 _LINES = re.compile(r"\b(?:verse|line|l|i\d{1,2}|indent\d*)\b")
 _FIRST = re.compile(r"\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG", re.IGNORECASE)
 _LAST = re.compile(r"(?:\*\*\* ?END OF TH(?:E|IS)|End of (?:the |this )?) ?PROJECT GUTENBERG", re.IGNORECASE)
-_BY = re.compile(r"^(?:The Project Gutenberg e-?(?:Book|text) of )?(?P<title>.*?)(?:,? by (?P<author>[^,;|]+?))?[ .]*$", re.IGNORECASE)
+_TITLE = re.compile(r"(?:The Project Gutenberg e-?(?:Book|text) of )?(?P<title>.*)", re.IGNORECASE)
 
 
 def read_html(data: bytes, name: str, language: str | None) -> Book:
@@ -51,13 +53,14 @@ def read_html(data: bytes, name: str, language: str | None) -> Book:
     stated = {
         (node.get("name") or "").lower().replace("dcterms.", "dc."): node.get("content") for node in root.iter("meta")
     }
-    said = _BY.match(title)
+    said = _TITLE.match(title)
+    named, _, by = said["title"].partition(", by ") if said else (title, "", "")
     code = root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
     return Book(
         refuse_little(structure(*as_read(pieces_of(root)))),
         primary_language(code or stated.get("dc.language")) or None,
-        stated.get("dc.title") or (said and said["title"]) or title or None,
-        stated.get("dc.creator") or stated.get("author") or (said and said["author"]) or None,
+        stated.get("dc.title") or named.strip() or None,
+        stated.get("dc.creator") or stated.get("author") or by.strip(" .") or None,
         None,
         encoding,
         confidence,
