@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from edos_dataset.downloads.catalogue import CATALOGUE, Catalogue, CatalogueError, Listed, read_catalogue
 from edos_dataset.languages.codes import same_language
 from edos_dataset.schema.books import BOOKS
-from edos_dataset.sources.books.catalogue import CATALOGUE, Catalogue, Listed, read_catalogue
 from edos_dataset.sources.books.names import BookName, gutenberg_key, is_superseded, name_book
 from edos_dataset.sources.books.reading import kind_of_file, suffixes
 from edos_dataset.sources.inventory import Inventory, collision, file_lists, grouped, listed, nothing_found
 from edos_dataset.sources.names import Named
-from edos_dataset.sources.parsed import ReadError
 from edos_dataset.sources.walk import Entry, Found, SourceError, walk
 
 
@@ -88,10 +87,10 @@ def _catalogue(sources: Sequence[Path], given: Path | None, found: Found) -> Cat
         return Catalogue()
     try:
         catalogue = read_catalogue(path)
-    except ReadError as error:
+    except CatalogueError as error:
         if given:
-            raise SourceError(f"the catalogue {error.detail}") from error
-        found.skip(path.name, f"{error.reason}: {error.detail}")
+            raise SourceError(f"the catalogue {error}") from error
+        found.skip(path.name, f"not_a_catalogue: {error}")
         return Catalogue()
     found.skipped += [(path.name, f"catalogue: {fault}") for fault in catalogue.faults]
     return catalogue

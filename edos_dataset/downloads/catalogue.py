@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from edos_dataset.languages.codes import primary_language
-from edos_dataset.sources.parsed import ReadError
 
 CATALOGUE = "pg_catalog.csv"
 """Name of the file, as Project Gutenberg gives it; `.gz` behind it is known, too."""
@@ -17,6 +16,10 @@ CATALOGUE = "pg_catalog.csv"
 _COLUMNS = ("Text#", "Type", "Title", "Language", "Authors")
 _MOST_BYTES = 1 << 28
 _MOST_FAULTS = 100
+
+
+class CatalogueError(ValueError):
+    """A file is no catalogue of Project Gutenberg; the message says why."""
 
 
 class Listed(NamedTuple):
@@ -47,7 +50,7 @@ def read_catalogue(path: Path) -> Catalogue:
     """Read a catalogue; a row that is empty or broken is left out and told.
 
     Raises:
-        ReadError: with the reason unreadable or not_a_catalogue: the file is none.
+        CatalogueError: the file cannot be read, or is none.
     """
     try:
         data = path.read_bytes()
@@ -55,16 +58,14 @@ def read_catalogue(path: Path) -> Catalogue:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
                 data = unpacked.read(_MOST_BYTES)
     except (OSError, EOFError) as error:
-        raise ReadError("unreadable", f"{path}: {error}") from error
+        raise CatalogueError(f"{path}: {error}; fetch it again") from error
     catalogue = Catalogue()
     others = 0
     rows = _rows(data.decode("utf-8-sig", "replace").replace("\0", ""), catalogue.faults)
     _, header = next(rows, (0, []))
     if not set(_COLUMNS) <= set(header):
-        raise ReadError(
-            "not_a_catalogue",
-            f"{path}: its first line names {', '.join(header[:9]) or 'nothing'}; expected {', '.join(_COLUMNS)}",
-        )
+        named = ", ".join(header[:9])[:200] or "nothing"
+        raise CatalogueError(f"{path}: its first line names {named}; expected {', '.join(_COLUMNS)}: fetch it again")
     places = [header.index(name) for name in _COLUMNS]
     for line, row in rows:
         if len(row) != len(header):
