@@ -46,7 +46,7 @@ def books_as_papers(language: str = "en") -> list[Item]:
         FilterBooks(),
         FindDialoguesAsPapers(),
         LimitUtterances(max_words=99),
-        DropRareWords(),
+        DropRareWords(as_papers=True),
     ]
 
 
@@ -56,7 +56,7 @@ KNOWN: dict[str, type[Stage] | type[CorpusStep]] = {
     type(item).name: type(item)
     for item in [*books_as_papers(), *books_to_dialogues(), AnnotateDialogues()]
     if not isinstance(item, Output)
-} | {"dialogues_as_papers": FindDialoguesAsPapers}
+}
 """The stages that a recipe may name."""
 
 

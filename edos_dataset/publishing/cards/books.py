@@ -6,7 +6,7 @@ from typing import Any
 
 from edos_dataset.languages.codes import name_of_language
 from edos_dataset.publishing.cards import tables
-from edos_dataset.publishing.cards.books_tables import filters_table, sizes_table
+from edos_dataset.publishing.cards.books_tables import FILTERS_OF_PAPERS, filters_table, sizes_table
 from edos_dataset.publishing.cards.dataset import Origin, labels_section
 from edos_dataset.publishing.cards.headers import books_header
 from edos_dataset.publishing.cards.markdown import code, fenced, plain, table
@@ -14,7 +14,6 @@ from edos_dataset.publishing.cards.paper_figures import GUTENBERG_PAPER
 from edos_dataset.publishing.cards.texts import COLUMNS_OF_BOOKS, closing_of_books
 from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import ConfigFiles
-from edos_dataset.schema import REGISTRY
 from edos_dataset.version import __version__
 
 _LICENCE = """\
@@ -49,7 +48,7 @@ class BooksPart:
     @property
     def as_papers(self) -> bool:
         """Whether dialogues were found as the papers do."""
-        return "dialogues.min_double_delimiters" in self.parameters
+        return FILTERS_OF_PAPERS in self.parameters["stages"]
 
 
 def labelled_part(parts: Sequence[BooksPart]) -> BooksPart | None:
@@ -128,7 +127,8 @@ def _flaws(parts: Sequence[BooksPart], labelled: BooksPart | None) -> str:
 
 def _load(parts: Sequence[BooksPart]) -> str:
     lines = "\n".join(
-        f'load_dataset("gutenberg", "{part.written.config}")  # {REGISTRY[part.written.config].description}'
+        f'load_dataset("gutenberg", "{part.written.config}")  # {name_of_language(part.language)}'
+        + ", every turn labelled" * bool(part.written.labels)
         for part in parts
         if part.written.total_rows
     )

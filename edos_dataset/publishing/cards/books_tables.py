@@ -1,4 +1,4 @@
-"""The tables of the Gutenberg Dialogue Dataset's paper, for books read here, with the paper's own figures beside ours."""
+"""The tables of the paper on the Gutenberg Dialogue Dataset, for books read here, beside the paper's own figures."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -35,6 +35,9 @@ class Part(Protocol):
         """Its config."""
 
 
+FILTERS_OF_PAPERS = "dialogues_as_papers"
+"""Stage that finds dialogues as the paper's code does."""
+
 _FILTERS = {
     "Pre-filter": ("books", "Old books and noise", "books"),
     "Delimiter filter": ("dialogues", "Books with no dialogues", "books"),
@@ -46,7 +49,7 @@ _FILTERS = {
 
 _PARAMETERS = {
     "Pre-filter": "books.divergence",
-    "Delimiter filter": "dialogues.min_delimiters",
+    "Delimiter filter": f"{FILTERS_OF_PAPERS}.min_delimiters",
     "Long utterances": "length.max_words",
     "Post-filter": "rare_words.share",
     "Duplicates": "duplicates.share",
@@ -70,7 +73,8 @@ def filters_table(parts: Sequence[Part]) -> str:
 
 def _removed(part: Part, stage: str, unit: str) -> str:
     """Return how much a stage removed; of books and utterances those of the whole corpus are 100 %."""
-    entry = next((entry for entry in part.manifest["stages"] if entry["stage"] == stage), None)
+    names = (stage, FILTERS_OF_PAPERS) if stage == "dialogues" else (stage,)
+    entry = next((entry for entry in part.manifest["stages"] if entry["stage"] in names), None)
     if entry is None:
         return _NONE
     rejected = entry["rejected"]
