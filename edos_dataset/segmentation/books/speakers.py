@@ -1,0 +1,153 @@
+"""Who speaks, by the narrator's words beside the speech: "said X", "X replied:"."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from edos_dataset.segmentation.books.rules import Rules
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
+_WINDOW = 90  # characters of narration beside speech that are looked at
+_SENTENCE_ENDS = frozenset(".;:!?…")
+_NEAR = 9  # tokens from the speech to its verb
+_LONGEST_SUBJECT = 4  # words
+_JOINING = frozenset("of de da di do dos das del della von van der den zu la le du y ten ter".split())
+
+
+class Speaker(NamedTuple):
+    """What the narrator tells of who speaks.
+
+    Attributes:
+        verb: of saying or thinking, in small letters.
+        name: of the subject as it stands there: "Alice", "the Hatter"; None where it is a pronoun or none.
+        person: as in `rules.Rules.pronouns`; None where unknown.
+    """
+
+    verb: str
+    name: str | None = None
+    person: str | None = None
+
+
+def told_after(narration: str, rules: Rules) -> Speaker | None:
+    """Return who has spoken before some narration, None where it does not say: ", said X"."""
+    tokens = _TOKEN.findall(narration, 0, _WINDOW)
+    for place, token in enumerate(tokens[:_NEAR]):
+        word = token.lower()
+        if word in rules.says or word in rules.thinks:
+            return _with_subject(tokens, place, 0, rules)
+        if token in _SENTENCE_ENDS and place and tokens[place - 1].lower() not in rules.titles:
+            return None
+    return None
+
+
+def told_before(narration: str, rules: Rules) -> Speaker | None:
+    """Return who speaks after some narration, None where it does not say: "X replied:"."""
+    tokens = _TOKEN.findall(narration, max(0, len(narration) - 2 * _WINDOW))
+    if tokens and tokens[-1] in _SENTENCE_ENDS and tokens[-1] != ":":
+        return None
+    begin = len(tokens)
+    while begin and (
+        tokens[begin - 1] not in _SENTENCE_ENDS
+        or begin == len(tokens)
+        or (begin > 1 and tokens[begin - 2].lower() in rules.titles)
+    ):
+        begin -= 1
+    for place in range(len(tokens) - 1, max(begin - 1, len(tokens) - 2 * _NEAR), -1):
+        word = tokens[place].lower()
+        if word in rules.says or word in rules.thinks:
+            return _with_subject(tokens, place, begin, rules)
+    return None
+
+
+def same_name(one: str, other: str, rules: Rules) -> bool:
+    """Say whether two names may be one person's: they share a word, and no title tells them apart."""
+    (first, first_titles), (second, second_titles) = _key(one, rules), _key(other, rules)
+    if first_titles and second_titles and not first_titles & second_titles:
+        return False
+    return bool(first & second) or (not first and not second and first_titles == second_titles)
+
+
+def _key(name: str, rules: Rules) -> tuple[set[str], set[str]]:
+    words = name.lower().replace(".", "").split()
+    return (
+        {word for word in words if word not in rules.titles and word not in rules.articles and word not in _JOINING},
+        {word for word in words if word in rules.titles},
+    )
+
+
+def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) -> Speaker:
+    """Return the speaker whose verb stands at a place: its subject stands before it, after it, or begins the sentence."""
+    place = verb - 1
+    while place >= begin and (tokens[place] == "," or tokens[place].lower() in rules.particles):
+        place -= 1
+    name, person = _ending_at(tokens, place, begin, rules) if place >= begin else (None, None)
+    if name is None and person is None:
+        place = verb + 1
+        while place < len(tokens) and tokens[place].lower() in rules.particles:
+            place += 1
+        name, person = _beginning_at(tokens, place, rules)
+    if name is None and person is None and begin < verb:
+        place = begin
+        while place < verb and (not tokens[place][0].isalpha() or tokens[place].lower() in rules.particles):
+            place += 1
+        name, person = _beginning_at(tokens[:verb], place, rules)
+    return Speaker(tokens[verb].lower(), name, person)
+
+
+def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str | None, str | None]:
+    """Return name and person of a subject that begins at a place."""
+    if place >= len(tokens):
+        return None, None
+    word = tokens[place].lower()
+    if word in rules.pronouns:
+        return None, rules.pronouns[word]
+    words: list[str] = []
+    described = word in rules.articles
+    for token in tokens[place:]:
+        small = token.lower()
+        if token == "." and words and words[-1].lower() in rules.titles:
+            words[-1] += "."
+            continue
+        if not token[0].isalpha() or (words and (small in rules.stops or small in rules.says)):
+            break
+        if not described and not token[0].isupper() and small not in rules.titles:
+            if not (words and small in _JOINING):
+                break
+        elif described and len(words) > 1 and words[-1][0].isupper() and not token[0].isupper():
+            break
+        words.append(token)
+        if len(words) > _LONGEST_SUBJECT:
+            break
+    return _named(words, described, rules)
+
+
+def _ending_at(tokens: Sequence[str], place: int, begin: int, rules: Rules) -> tuple[str | None, str | None]:
+    """Return name and person of a subject that ends at a place."""
+    word = tokens[place].lower()
+    if word in rules.pronouns:
+        return None, rules.pronouns[word]
+    first = place
+    while first >= begin and place - first < _LONGEST_SUBJECT:
+        if tokens[first].lower() in rules.articles:
+            return _named(tokens[first : place + 1], True, rules)
+        first -= 1
+    first = place
+    while first >= begin and (
+        tokens[first][0].isupper()
+        or (tokens[first].lower() in rules.titles)
+        or (tokens[first] == "." and first > begin and tokens[first - 1].lower() in rules.titles)
+    ):
+        first -= 1
+    words = " ".join(tokens[first + 1 : place + 1]).replace(" .", ".").split()
+    return _named(words, False, rules)
+
+
+def _named(words: Sequence[str], described: bool, rules: Rules) -> tuple[str | None, str | None]:
+    """Return a name that words make, and the person that its title tells."""
+    words = list(words)
+    while words and words[-1].lower() in _JOINING:
+        words.pop()
+    if len(words) <= described or words[0].lower() in rules.particles:
+        return None, None
+    persons = [rules.titles[word.lower().rstrip(".")] for word in words if word.lower().rstrip(".") in rules.titles]
+    return " ".join(words), next((person for person in persons if person), None)
