@@ -59,8 +59,8 @@ def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parame
     if gap.over:
         return False
     before = dialogue[-1]
-    length = len(before.tail) + sum(map(len, gap.texts)) + turn.lead
-    if rules.later is not None and any(rules.later.match(text) for text in gap.texts):
+    length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
+    if rules.later is not None and any(rules.later.match(text) for text in (*gap.texts, turn.lead)):
         return False
     if length <= parameters.gap:
         return True

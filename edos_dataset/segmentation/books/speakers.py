@@ -10,6 +10,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
 _NEAR = 9  # tokens from the speech to its verb
+_NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
 _LONGEST_SUBJECT = 4  # words
 _JOINING = frozenset("of de da di do dos das del della von van der den zu la le du y ten ter".split())
 
@@ -28,14 +29,22 @@ class Speaker(NamedTuple):
     person: str | None = None
 
 
-def told_after(narration: str, rules: Rules) -> Speaker | None:
-    """Return who has spoken before some narration, None where it does not say: ", said X"."""
+def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
+    """Return who has spoken before some narration, None where it does not say: ", said X".
+
+    A sentence that begins behind a full stop tells what happens next; one behind "!" may still tell who cried it.
+    """
+    near = _NEAR
+    if narration[0].isupper():
+        if speech[-1] in ".":
+            return None
+        near = _NEAR_BEGINNING
     tokens = _TOKEN.findall(narration, 0, _WINDOW)
-    for place, token in enumerate(tokens[:_NEAR]):
+    for place, token in enumerate(tokens[:near]):
         word = token.lower()
         if word in rules.says or word in rules.thinks:
             return _with_subject(tokens, place, 0, rules)
-        if token in _SENTENCE_ENDS and place and tokens[place - 1].lower() not in rules.titles:
+        if token in _SENTENCE_ENDS and place and not _abbreviates(tokens[place - 1], rules):
             return None
     return None
 
@@ -49,7 +58,7 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     while begin and (
         tokens[begin - 1] not in _SENTENCE_ENDS
         or begin == len(tokens)
-        or (begin > 1 and tokens[begin - 2].lower() in rules.titles)
+        or (begin > 1 and tokens[begin - 1] == "." and _abbreviates(tokens[begin - 2], rules))
     ):
         begin -= 1
     for place in range(len(tokens) - 1, max(begin - 1, len(tokens) - 2 * _NEAR), -1):
@@ -70,15 +79,15 @@ def same_name(one: str, other: str, rules: Rules) -> bool:
 def _key(name: str, rules: Rules) -> tuple[set[str], set[str]]:
     words = name.lower().replace(".", "").split()
     return (
-        {word for word in words if word not in rules.titles and word not in rules.articles and word not in _JOINING},
-        {word for word in words if word in rules.titles},
+        {word for word in words if not (is_title(word, rules) or word in rules.articles or word in _JOINING)},
+        {word for word in words if is_title(word, rules)},
     )
 
 
 def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) -> Speaker:
     """Return the speaker whose verb stands at a place: its subject stands before it, after it, or begins the sentence."""
     place = verb - 1
-    while place >= begin and (tokens[place] == "," or tokens[place].lower() in rules.particles):
+    while place >= begin and tokens[place].lower() in rules.particles and tokens[place].lower() not in rules.stops:
         place -= 1
     name, person = _ending_at(tokens, place, begin, rules) if place >= begin else (None, None)
     if name is None and person is None:
@@ -88,10 +97,30 @@ def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) ->
         name, person = _beginning_at(tokens, place, rules)
     if name is None and person is None and begin < verb:
         place = begin
-        while place < verb and (not tokens[place][0].isalpha() or tokens[place].lower() in rules.particles):
+        while place < verb and not _begins_subject(tokens, place, rules):
             place += 1
         name, person = _beginning_at(tokens[:verb], place, rules)
     return Speaker(tokens[verb].lower(), name, person)
+
+
+def _begins_subject(tokens: Sequence[str], place: int, rules: Rules) -> bool:
+    """Say whether the subject of a sentence may begin at a place: an adverb has a capital, too, but a subject behind."""
+    word, behind = tokens[place].lower(), tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+    if word in rules.pronouns or word in rules.articles:
+        return True
+    if not tokens[place][0].isupper() or word in rules.particles or word in rules.stops:
+        return False
+    return behind != "," and behind not in rules.pronouns and behind not in rules.articles
+
+
+def is_title(word: str, rules: Rules) -> bool:
+    """Say whether a word is a title, with or without its full stop."""
+    small = word.lower().rstrip(".")
+    return small in rules.titles or f"{small}." in rules.titles
+
+
+def _abbreviates(word: str, rules: Rules) -> bool:
+    return f"{word.lower()}." in rules.titles
 
 
 def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str | None, str | None]:
@@ -105,12 +134,12 @@ def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str 
     described = word in rules.articles
     for token in tokens[place:]:
         small = token.lower()
-        if token == "." and words and words[-1].lower() in rules.titles:
+        if token == "." and words and _abbreviates(words[-1], rules):
             words[-1] += "."
             continue
         if not token[0].isalpha() or (words and (small in rules.stops or small in rules.says)):
             break
-        if not described and not token[0].isupper() and small not in rules.titles:
+        if not described and not token[0].isupper() and not is_title(token, rules):
             if not (words and small in _JOINING):
                 break
         elif described and len(words) > 1 and words[-1][0].isupper() and not token[0].isupper():
@@ -134,8 +163,8 @@ def _ending_at(tokens: Sequence[str], place: int, begin: int, rules: Rules) -> t
     first = place
     while first >= begin and (
         tokens[first][0].isupper()
-        or (tokens[first].lower() in rules.titles)
-        or (tokens[first] == "." and first > begin and tokens[first - 1].lower() in rules.titles)
+        or is_title(tokens[first], rules)
+        or (tokens[first] == "." and first > begin and _abbreviates(tokens[first - 1], rules))
     ):
         first -= 1
     words = " ".join(tokens[first + 1 : place + 1]).replace(" .", ".").split()
@@ -149,5 +178,9 @@ def _named(words: Sequence[str], described: bool, rules: Rules) -> tuple[str | N
         words.pop()
     if len(words) <= described or words[0].lower() in rules.particles:
         return None, None
-    persons = [rules.titles[word.lower().rstrip(".")] for word in words if word.lower().rstrip(".") in rules.titles]
+    persons = (rules.titles.get(word) or rules.titles.get(f"{word}.") for word in _bare(words))
     return " ".join(words), next((person for person in persons if person), None)
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    return [word.lower().rstrip(".") for word in words]

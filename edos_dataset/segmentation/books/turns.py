@@ -26,8 +26,8 @@ class Turn:
         name: of the speaker; None where unknown.
         person: as in `rules.Rules.pronouns`; None where unknown.
         verbs: of saying beside it.
-        lead: characters of narration before it in its paragraph.
-        tail: of narration after it in its paragraph.
+        lead: narration before it in its paragraph.
+        tail: narration after it in its paragraph.
         open: its last quote is not closed.
     """
 
@@ -37,7 +37,7 @@ class Turn:
     name: str | None = None
     person: str | None = None
     verbs: list[str] = field(default_factory=list)
-    lead: int = 0
+    lead: str = ""
     tail: str = ""
     open: bool = False
 
@@ -86,7 +86,7 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
     texts, pending, heard = parts.texts, parts.texts[0].strip(), True
     for place in range(1, len(texts), 2):
         speech, after = texts[place].strip(), texts[place + 1].strip()
-        told = told_after(after, rules) if after else None
+        told = told_after(speech, after, rules) if speech and after else None
         lead = told_before(pending, rules) if pending else None
         tagged = _unheard(told, after, rules) or _unheard(lead, pending[-_NEAR:], rules)
         heard = not tagged and (heard or lead is not None or told is not None)
@@ -99,7 +99,7 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         if turns and pending:
             turns[-1].narration.append(pending)
         if new:
-            turns.append(Turn([speech], [number], lead=len(pending)))
+            turns.append(Turn([speech], [number], lead=pending))
         else:
             if pending[:1] == "," and speech[0].islower() and turns[-1].texts[-1][-1] not in _ENDS:
                 turns[-1].texts[-1] += ","
