@@ -24,8 +24,8 @@ class Speech:
         min_turns: utterances of a dialogue, 2 or more.
     """
 
-    gap: int = 400
-    most_gap: int = 1500
+    gap: int = 250
+    most_gap: int = 1000
     max_length: int = 100
     min_turns: int = 2
 
@@ -60,7 +60,7 @@ def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parame
         return False
     before = dialogue[-1]
     length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
-    if rules.later is not None and any(rules.later.match(text) for text in (*gap.texts, turn.lead)):
+    if rules.later is not None and any(rules.later.search(text) for text in (*gap.texts, turn.lead)):
         return False
     if length <= parameters.gap:
         return True
@@ -111,6 +111,8 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
             turn.hear(told)
         if same(before, turn, rules) or (not gap.texts and told.name is None and not differ(before, turn, rules)):
             return True
+    if gap.texts and before.person and before.person == turn.person and not (before.name or turn.name):
+        return True
     further = any(verb in rules.goes_on for verb in turn.verbs)
     return further and bool(before.tail or gap.texts or before.person)
 

@@ -7,11 +7,8 @@ from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.books.styles import styles_of, told
-from edos_dataset.segmentation.books.turns import Turn, turns_of
+from edos_dataset.segmentation.books.turns import Turn, differ, turns_of
 from edos_dataset.sources.books.book import HEADING, PARAGRAPH, SPEECH, VERSE, Block
-
-_SHORT = 60  # characters: an open quote that is shorter has lost its closing one, rather than that it goes on
-
 
 class _Conversations:
     """Puts turn after turn into dialogues."""
@@ -90,10 +87,15 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
     assert parts is not None
     last = found.turns[-1] if found.turns else None
     goes_on = last is not None and not found.gap.texts and not found.gap.over and not turns[0].lead
-    if goes_on and last is not None and (parts.begins_open or (last.open and len(last.texts[-1]) >= _SHORT)):
+    if goes_on and last is not None and (parts.begins_open or (last.open and not _answers(turns[0], last, rules))):
         found.further(turns.pop(0))
     for turn in turns:
         found.add(turn)
+
+
+def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:
+    """Say whether a turn is another person's though the quote before is not closed: it has lost its closing mark."""
+    return any(verb in rules.answers for verb in turn.verbs) or differ(last, turn, rules)
 
 
 def _reason(found: _Conversations, blocks: Sequence[Block]) -> str | None:

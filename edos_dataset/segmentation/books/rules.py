@@ -53,8 +53,8 @@ class Rules:
         titles: person by title before a name: "mrs".
         particles: words between subject and verb or before it, which are no subject: "then".
         stops: words that end a subject: "with".
-        later: regular expressions of what begins a narrator's paragraph when time or place have changed; each has to
-            take time that grows linearly with the text.
+        later: regular expressions of what begins a narrator's sentence when time or place have changed; each has to take
+            time that grows linearly with the text.
         elisions: words that an apostrophe begins, which is no quote: "tis".
     """
 
@@ -166,7 +166,7 @@ def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
             re.compile(each)
         except re.error as error:
             raise ValueError(f"{where}: {shown(each)} is no regular expression: {error}") from error
-    return re.compile(rf"(?:{'|'.join(texts)})\b", re.IGNORECASE)
+    return re.compile(rf"(?<![^.!?…] )(?<!\S)(?:{'|'.join(texts)})\b", re.IGNORECASE)
 
 
 _READ = {

@@ -9,6 +9,7 @@ from edos_dataset.segmentation.books.rules import Rules
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
+_LEADS_IN = frozenset((":", ",", "—", "–", "--"))
 _NEAR = 9  # tokens from the speech to its verb
 _NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
 _LONGEST_SUBJECT = 4  # words
@@ -52,12 +53,11 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
 def told_before(narration: str, rules: Rules) -> Speaker | None:
     """Return who speaks after some narration, None where it does not say: "X replied:"."""
     tokens = _TOKEN.findall(narration, max(0, len(narration) - 2 * _WINDOW))
-    if tokens and tokens[-1] in _SENTENCE_ENDS and tokens[-1] != ":":
-        return None
+    while tokens and tokens[-1] in _LEADS_IN:
+        tokens.pop()
     begin = len(tokens)
     while begin and (
         tokens[begin - 1] not in _SENTENCE_ENDS
-        or begin == len(tokens)
         or (begin > 1 and tokens[begin - 1] == "." and _abbreviates(tokens[begin - 2], rules))
     ):
         begin -= 1
@@ -157,6 +157,8 @@ def _ending_at(tokens: Sequence[str], place: int, begin: int, rules: Rules) -> t
         return None, rules.pronouns[word]
     first = place
     while first >= begin and place - first < _LONGEST_SUBJECT:
+        if not tokens[first][0].isalpha() or tokens[first].lower() in rules.stops:
+            break
         if tokens[first].lower() in rules.articles:
             return _named(tokens[first : place + 1], True, rules)
         first -= 1
