@@ -114,7 +114,7 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     if gap.texts and before.person and before.person == turn.person and not (before.name or turn.name):
         return True
     further = any(verb in rules.goes_on for verb in turn.verbs)
-    return further and bool(before.tail or gap.texts or before.person)
+    return further and bool(before.tail or gap.texts or before.verbs or turn.lead)
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

@@ -14,7 +14,7 @@ _SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)-][’'])(?!\w)")
 _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _WORD = re.compile(r"[^\W\d_]+")
-_AFTER_SPEECH = re.compile(r"[,.!?…]+ (?=[^\W\d_A-ZÀ-ÖØ-ÞŐŰ])")
+_AFTER_SPEECH = re.compile(r"[,.!?…]+ (?=[^\W\d_])")
 
 
 class Parts(NamedTuple):
@@ -96,6 +96,8 @@ def _by_dashes(text: str, dash: str, rules: Rules) -> Parts:
         elif _narrates(texts[-1], separator, piece, rules):
             texts.append(piece)
             speaking = False
+        elif rules.run_in and piece[:1].isupper() and texts[-1][-1:] in ".!?…":
+            texts += ["", piece]
         else:
             texts[-1] += f" — {piece}" if texts[-1] else piece
     if speaking:
@@ -143,6 +145,8 @@ def _told_within(speech: str, rules: Rules) -> list[str]:
     for found in _AFTER_SPEECH.finditer(speech):
         words = _WORD.findall(speech, found.end(), found.end() + 40)[:2]
         if found.start() < begin or not any(word.lower() in rules.says for word in words):
+            continue
+        if words[0][0].isupper() and (found[0] == ", " or words[0].lower() not in rules.says):
             continue
         stop = (_CLAUSE if found[0] == ", " else _SENTENCE).search(speech, found.end())
         end = stop.end() if stop else len(speech)

@@ -45,6 +45,7 @@ class Rules:
         articles: words that begin a subject: "the", "my".
         dashes: dashes that speech may begin with at the start of a paragraph.
         unmarked: the narrator's words may follow speech behind a dash without a second dash: "--Yes, said he."
+        run_in: a dash behind a whole sentence begins another person's speech in the same paragraph: "--Why? --Come.".
         goes_on: verbs of saying that tell that the same person speaks further.
         answers: verbs of saying that tell that somebody answers.
         thinks: verbs of thinking, beside quotes that nobody hears.
@@ -53,6 +54,8 @@ class Rules:
         titles: person by title before a name: "mrs".
         particles: words between subject and verb or before it, which are no subject: "then".
         stops: words that end a subject: "with".
+        others: words that make a subject another one than the last: "another".
+        oblique: endings of nouns that are no subject, in languages with cases: "nak".
         later: regular expressions of what begins a narrator's sentence when time or place have changed; each has to take
             time that grows linearly with the text.
         elisions: words that an apostrophe begins, which is no quote: "tis".
@@ -64,6 +67,7 @@ class Rules:
     articles: Words
     dashes: tuple[str, ...] = ()
     unmarked: bool = False
+    run_in: bool = False
     goes_on: Words = field(default_factory=Words)
     answers: Words = field(default_factory=Words)
     thinks: Words = field(default_factory=Words)
@@ -72,6 +76,8 @@ class Rules:
     titles: Mapping[str, str | None] = field(default_factory=dict)
     particles: Words = field(default_factory=Words)
     stops: Words = field(default_factory=Words)
+    others: Words = field(default_factory=Words)
+    oblique: tuple[str, ...] = ()
     later: re.Pattern[str] | None = None
     elisions: tuple[str, ...] = ()
 
@@ -170,10 +176,11 @@ def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
 
 
 _READ = {
-    **dict.fromkeys(("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops"), _words),
-    **dict.fromkeys(("dashes", "to_self", "elisions"), _texts),
+    **dict.fromkeys(("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others"), _words),
+    **dict.fromkeys(("dashes", "to_self", "oblique", "elisions"), _texts),
     **dict.fromkeys(("pronouns", "titles"), _persons),
     "quotes": _quotes,
     "unmarked": _flag,
+    "run_in": _flag,
     "later": _pattern,
 }

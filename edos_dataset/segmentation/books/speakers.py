@@ -71,6 +71,8 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
 def same_name(one: str, other: str, rules: Rules) -> bool:
     """Say whether two names may be one person's: they share a word, and no title tells them apart."""
     (first, first_titles), (second, second_titles) = _key(one, rules), _key(other, rules)
+    if any((word in rules.others) for word in first) != any((word in rules.others) for word in second):
+        return False
     if first_titles and second_titles and not first_titles & second_titles:
         return False
     return bool(first & second) or (not first and not second and first_titles == second_titles)
@@ -98,7 +100,7 @@ def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) ->
     if name is None and person is None and begin < verb:
         place = begin
         while place < verb and not _begins_subject(tokens, place, rules):
-            place += 1
+            place = place + 1 if tokens[place].lower() in rules.particles or tokens[place] == "," else verb
         name, person = _beginning_at(tokens[:verb], place, rules)
     return Speaker(tokens[verb].lower(), name, person)
 
@@ -145,7 +147,7 @@ def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str 
         elif described and len(words) > 1 and words[-1][0].isupper() and not token[0].isupper():
             break
         words.append(token)
-        if len(words) > _LONGEST_SUBJECT:
+        if len(words) == _LONGEST_SUBJECT:
             break
     return _named(words, described, rules)
 
@@ -176,7 +178,7 @@ def _ending_at(tokens: Sequence[str], place: int, begin: int, rules: Rules) -> t
 def _named(words: Sequence[str], described: bool, rules: Rules) -> tuple[str | None, str | None]:
     """Return a name that words make, and the person that its title tells."""
     words = list(words)
-    while words and words[-1].lower() in _JOINING:
+    while words and (words[-1].lower() in _JOINING or (rules.oblique and words[-1].endswith(rules.oblique))):
         words.pop()
     if len(words) <= described or words[0].lower() in rules.particles:
         return None, None
