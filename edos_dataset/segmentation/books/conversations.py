@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.speakers import told_before
+from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
@@ -60,12 +60,12 @@ def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parame
         return False
     before = dialogue[-1]
     length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
-    if rules.later is not None and any(rules.later.search(text) for text in (*gap.texts, turn.lead)):
+    if length > parameters.most_gap:
+        return False
+    if rules.later is not None and any(rules.later.search(text) for text in (*gap.texts, turn.lead) if text):
         return False
     if length <= parameters.gap:
         return True
-    if length > parameters.most_gap:
-        return False
     evidence = sum(
         (
             turn.name is not None and any(same(turn, other, rules) for other in dialogue[-4:]),
@@ -105,7 +105,8 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
         return False
     if same(before, turn, rules):
         return True
-    told = told_before(gap.texts[-1] if gap.texts else before.tail, rules)
+    last = gap.texts[-1] if gap.texts else before.tail
+    told = told_before(last, rules) if last else None
     if told is not None:
         if not turn.verbs:
             turn.hear(told)
@@ -119,17 +120,15 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:
     """Name the speakers between whom two people alternate: A, B, ?, B, ? and no third is heard of."""
-    names: list[str] = []
-    for turn in turns:
-        if turn.name and not any(same(turn, Turn([""], [], name=name), rules) for name in names):
-            names.append(turn.name)
-    if len(names) != 2:
-        return
-    sides = {place % 2: turn.name for place, turn in enumerate(turns) if turn.name}
-    if len(sides) < 2 or same(Turn([""], [], name=sides[0]), Turn([""], [], name=sides[1]), rules):
-        return
-    speakers = [Turn([""], [], name=sides[side]) for side in (0, 1)]
-    if any(turn.name and not same(turn, speakers[place % 2], rules) for place, turn in enumerate(turns)):
+    sides: tuple[str | None, str | None] = (None, None)
+    for place, turn in enumerate(turns):
+        if turn.name is None:
+            continue
+        own, other = sides[place % 2], sides[1 - place % 2]
+        if (own and not same_name(own, turn.name, rules)) or (other and same_name(other, turn.name, rules)):
+            return
+        sides = (own or turn.name, other) if place % 2 == 0 else (other, own or turn.name)
+    if None in sides:
         return
     for place, turn in enumerate(turns):
         turn.name = turn.name or sides[place % 2]

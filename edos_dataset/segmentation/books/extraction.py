@@ -10,6 +10,7 @@ from edos_dataset.segmentation.books.styles import styles_of, told
 from edos_dataset.segmentation.books.turns import Turn, differ, turns_of
 from edos_dataset.sources.books.book import HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
+
 class _Conversations:
     """Puts turn after turn into dialogues."""
 

@@ -159,9 +159,7 @@ def _told_within(speech: str, rules: Rules) -> list[str]:
 def _single_open(mark: str, elisions: tuple[str, ...]) -> re.Pattern[str]:
     spared = "|".join(map(re.escape, sorted(elisions)))
     word = r"(?![^‘’'.,!?;]{1,40}(?<=\w)[’'](?!\w))"  # a quoted word has no mark before its closing quote
-    return re.compile(
-        rf"{mark}(?<![^\s(\[—–_-]{mark})(?=\S){word}" + (rf"(?!(?i:{spared})\b)" if spared else "")
-    )
+    return re.compile(rf"{mark}(?<![^\s(\[—–_-]{mark})(?=\S){word}" + (rf"(?!(?i:{spared})\b)" if spared else ""))
 
 
 @cache

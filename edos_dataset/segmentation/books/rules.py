@@ -1,7 +1,7 @@
 """How a language marks speech and says who speaks: `rules/<code>.yaml`, one small file a language."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
@@ -26,6 +26,12 @@ class Words:
         """Say whether a word, in small letters, is one."""
         return word in self._whole or (bool(self._beginnings) and word.startswith(self._beginnings))
 
+    def meet(self, words: Sequence[str]) -> bool:
+        """Say whether one of some words, in small letters, is one."""
+        if not self._whole.isdisjoint(words):
+            return True
+        return bool(self._beginnings) and any(word.startswith(self._beginnings) for word in words)
+
 
 class Quotes(NamedTuple):
     """Two marks that speech stands between."""
@@ -34,7 +40,7 @@ class Quotes(NamedTuple):
     closing: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rules:
     """What the extraction knows of a language.
 
@@ -71,7 +77,7 @@ class Rules:
     goes_on: Words = field(default_factory=Words)
     answers: Words = field(default_factory=Words)
     thinks: Words = field(default_factory=Words)
-    to_self: tuple[str, ...] = ()
+    to_self: re.Pattern[str] | None = None
     writes: Words = field(default_factory=Words)
     titles: Mapping[str, str | None] = field(default_factory=dict)
     particles: Words = field(default_factory=Words)
@@ -176,11 +182,14 @@ def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
 
 
 _READ = {
-    **dict.fromkeys(("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others"), _words),
-    **dict.fromkeys(("dashes", "to_self", "oblique", "elisions"), _texts),
+    **dict.fromkeys(
+        ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others"), _words
+    ),
+    **dict.fromkeys(("dashes", "oblique", "elisions"), _texts),
     **dict.fromkeys(("pronouns", "titles"), _persons),
     "quotes": _quotes,
     "unmarked": _flag,
     "run_in": _flag,
+    "to_self": lambda value, where: re.compile("|".join(map(re.escape, _texts(value, where)))),
     "later": _pattern,
 }

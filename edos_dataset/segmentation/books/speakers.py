@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from edos_dataset.segmentation.books.rules import Rules
@@ -51,7 +52,9 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
 
 
 def told_before(narration: str, rules: Rules) -> Speaker | None:
-    """Return who speaks after some narration, None where it does not say: "X replied:"."""
+    """Return who speaks after some narration, not empty; None where it does not say: "X replied:"."""
+    if narration[-1] in ".!?;…":
+        return None
     tokens = _TOKEN.findall(narration, max(0, len(narration) - 2 * _WINDOW))
     while tokens and tokens[-1] in _LEADS_IN:
         tokens.pop()
@@ -69,21 +72,22 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
 
 
 def same_name(one: str, other: str, rules: Rules) -> bool:
-    """Say whether two names may be one person's: they share a word, and no title tells them apart."""
-    (first, first_titles), (second, second_titles) = _key(one, rules), _key(other, rules)
-    if any((word in rules.others) for word in first) != any((word in rules.others) for word in second):
+    """Say whether two names may be one person's: they share a word, and neither a title nor "other" tells them apart."""
+    if one == other:
+        return True
+    (first, titles, is_other), (second, other_titles, other_is_other) = _key(one, rules), _key(other, rules)
+    if is_other != other_is_other or (titles and other_titles and titles.isdisjoint(other_titles)):
         return False
-    if first_titles and second_titles and not first_titles & second_titles:
-        return False
-    return bool(first & second) or (not first and not second and first_titles == second_titles)
+    return not first.isdisjoint(second) or (not first and not second and titles == other_titles)
 
 
-def _key(name: str, rules: Rules) -> tuple[set[str], set[str]]:
+@lru_cache(maxsize=1 << 13)
+def _key(name: str, rules: Rules) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Return the words of a name that tell who it is, its titles, and whether it says that it is another."""
     words = name.lower().replace(".", "").split()
-    return (
-        {word for word in words if not (is_title(word, rules) or word in rules.articles or word in _JOINING)},
-        {word for word in words if is_title(word, rules)},
-    )
+    titles = frozenset(word for word in words if is_title(word, rules))
+    rest = frozenset(word for word in words if not (word in rules.articles or word in _JOINING))
+    return rest - titles, titles, rules.others.meet(words)
 
 
 def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) -> Speaker:

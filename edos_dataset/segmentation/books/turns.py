@@ -9,7 +9,7 @@ from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_af
 
 _ENDS = frozenset(".!?…,;:—–-")
 _LETTER = re.compile(r"[^\W_]")
-_WORDS_NEAR = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
@@ -129,7 +129,7 @@ def _unheard(told: Speaker | None, near: str, rules: Rules) -> bool:
     """Say whether what is quoted is thought, or said to oneself."""
     if told is None:
         return False
-    return told.verb in rules.thinks or any(words in near[:_NEAR] for words in rules.to_self)
+    return told.verb in rules.thinks or (rules.to_self is not None and rules.to_self.search(near, 0, _NEAR) is not None)
 
 
 def _is_speech(
@@ -149,9 +149,7 @@ def _is_speech(
     end = before[-1]
     if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
         return False
-    if any(word.lower() in rules.writes for word in _WORDS_NEAR.findall(before[-_NEAR:])) and not (
-        told and told.verb not in rules.writes
-    ):
+    if (told is None or told.verb in rules.writes) and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower())):
         return False
     if end.isalnum() or end in "’')":
         return marked and (told is not None or goes_on) and len(speech) > 1
