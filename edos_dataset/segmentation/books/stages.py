@@ -38,7 +38,7 @@ class FindDialoguesAsPapers(Stage):
     min_double_delimiters: float = 40.0
     keep_empty: bool = True
 
-    name: ClassVar[str] = "dialogues"
+    name: ClassVar[str] = "dialogues_as_papers"
     unit: ClassVar[Unit] = "books"
     needs, gives, ends = ("text",), ("dialogue_id", "turns"), ("text", "blocks")
 

@@ -53,10 +53,7 @@ def find_cues(paragraphs: Sequence[str]) -> dict[int, Cue]:
     known |= {name for name, count in plain.items() if count >= _LEAST_OF_PLAIN}
     sure = [number for number, (_, name) in found.items() if name.casefold() in known]
     close = {
-        place
-        for one, other in zip(sure, sure[1:], strict=False)
-        if other - one <= _NEAR
-        for place in (one, other)
+        place for one, other in zip(sure, sure[1:], strict=False) if other - one <= _NEAR for place in (one, other)
     }
     speakers = {found[number][1].casefold() for number in close}
     if len(close) < _LEAST_CUES or 2 * len(close) < len(sure) or len(speakers) < 2:
@@ -77,7 +74,9 @@ def find_cues(paragraphs: Sequence[str]) -> dict[int, Cue]:
 def is_direction(text: str) -> bool:
     """Whether a paragraph is a stage direction: all of it in brackets, or in italics."""
     text = text.strip()
-    return (text[:1], text[-1:]) in {("[", "]"), ("(", ")"), ("_", "_")} or text[-2:] in {"].", "_."} and text[0] in "[_"
+    return (
+        (text[:1], text[-1:]) in {("[", "]"), ("(", ")"), ("_", "_")} or text[-2:] in {"].", "_."} and text[0] in "[_"
+    )
 
 
 def without_directions(speech: str) -> str:

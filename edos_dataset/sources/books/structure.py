@@ -46,7 +46,9 @@ def clean(text: str) -> str:
 
 
 def _blocks(paragraphs: Sequence[Raw], kinds: Sequence[str]) -> Iterator[Block]:
-    cues = find_cues([raw.text if kind not in (NOTE, CONTENTS) else "" for raw, kind in zip(paragraphs, kinds, strict=True)])
+    cues = find_cues(
+        [raw.text if kind not in (NOTE, CONTENTS) else "" for raw, kind in zip(paragraphs, kinds, strict=True)]
+    )
     chapter, speaker, waits = 0, None, False  # who speaks, and whether nothing of it was read yet
     for number, (raw, kind) in enumerate(zip(paragraphs, kinds, strict=True)):
         text, spoken = raw.text, False
@@ -134,7 +136,7 @@ def _mark_title_page(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
 
 
 def _is_text(raw: Raw, kind: str) -> bool:
-    quoted = raw.text[0] in "“\"«„—-–" and len(raw.text) > 30
+    quoted = raw.text[0] in '“"«„—-–' and len(raw.text) > 30
     return kind == PARAGRAPH and (is_prose(raw.text) or quoted) and "copyright" not in raw.text.lower()
 
 
