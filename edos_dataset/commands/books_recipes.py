@@ -18,7 +18,7 @@ from edos_dataset.runs.recipes import Item, RecipeError, load_recipe, nearest
 from edos_dataset.runs.settings import assign, override
 from edos_dataset.schema import BOOK_CONFIGS, BOOK_LANGUAGES, books_config
 from edos_dataset.segmentation.books.stages import FindDialogues, FindDialoguesAsPapers
-from edos_dataset.sources.books.standin import ReadBooks
+from edos_dataset.sources.books.read import ReadBooks
 
 LABELLED_LANGUAGES: tuple[str, ...] = ("en",)
 """Those that the labelers that ship know, so that turns in them are labelled without being asked."""

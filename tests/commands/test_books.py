@@ -17,6 +17,7 @@ from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.recipes import RecipeError, dump_recipe
 from edos_dataset.schema import BOOK_LANGUAGES
+from edos_dataset.sources.books.inventory import find_books
 from sample_books import book, write_books
 from sudden_death import DeathError, dying_at, files_in, untimed
 
@@ -29,7 +30,7 @@ from pathlib import Path
 from edos_dataset.commands.books import make_books
 from edos_dataset.commands.books_recipes import books_pipeline
 from edos_dataset.commands.corpus_runs import Carrying
-from {module} import find_books
+from edos_dataset.sources.books.inventory import find_books
 
 if __name__ == "__main__":
     source, out, workers = sys.argv[1:]
@@ -38,15 +39,9 @@ if __name__ == "__main__":
 """
 
 
-def find_books(source, language):
-    from edos_dataset.commands.books import find_books
-
-    return find_books([source], language)
-
-
 def make(source, out, language="en", recipe="default", settings=(), **how):
     pipeline = books_pipeline(recipe, language=language, labels=False, settings=settings)
-    return make_books(find_books(source, language), out, pipeline, Carrying(**how), shard_bytes=SHARD)
+    return make_books(find_books([source], language), out, pipeline, Carrying(**how), shard_bytes=SHARD)
 
 
 @pytest.fixture
@@ -93,7 +88,7 @@ def test_engines_change_no_byte(english, tmp_path):
 def test_shards_change_no_data(english, tmp_path):
     make(english, tmp_path / "small")
     pipeline = books_pipeline(labels=False)
-    make_books(find_books(english, "en"), tmp_path / "large", pipeline, shard_bytes=1 << 30)
+    make_books(find_books([english], "en"), tmp_path / "large", pipeline, shard_bytes=1 << 30)
     small, large = (files_in(tmp_path / name) for name in ("small", "large"))
     assert {name: small[name] for name in small if name.endswith(".parquet")} == {
         name: large[name] for name in large if name.endswith(".parquet")
@@ -104,7 +99,7 @@ def test_shards_change_no_data(english, tmp_path):
 def test_killed_and_resumed(english, tmp_path):
     """Killed at moments that come ever later, it goes on and ends in the bytes of a run that nothing disturbed."""
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(module="edos_dataset.commands.books"))
+    script.write_text(SCRIPT)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     subprocess.run([sys.executable, script, english, whole, "1"], check=True, env=environment)
@@ -275,7 +270,7 @@ def test_labelled(english, tmp_path):
 
     out = tmp_path / "gutenberg"
     pipeline = books_pipeline(model="fast")
-    make_books(find_books(english, "en"), out, pipeline, Carrying(limit=2))
+    make_books(find_books([english], "en"), out, pipeline, Carrying(limit=2))
     rows = next(iter(load_dataset(str(out), "gutenberg_en").values()))
     assert {"label", "confidence", "top", "label_source"} <= set(rows[0]["turns"][0])
     assert rows.features["turns"].feature["label"].names[40] == "neutral"

@@ -106,8 +106,12 @@ def load_rules(language: str) -> Rules:
     """
     if language not in languages():
         raise ValueError(f"no rules say how speech is marked in {shown(language)}{nearest(language, languages())}")
-    text = (files("edos_dataset.segmentation.books") / "rules" / f"{language}.yaml").read_text(encoding="utf-8")
-    return rules_of(text, f"rules/{language}.yaml")
+    return rules_of(rules_text(language), f"rules/{language}.yaml")
+
+
+def rules_text(language: str) -> str:
+    """Return the file of a language that there are rules for, by its code."""
+    return (files("edos_dataset.segmentation.books") / "rules" / f"{language}.yaml").read_text(encoding="utf-8")
 
 
 def rules_of(text: str, where: str) -> Rules:

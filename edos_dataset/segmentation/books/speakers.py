@@ -14,7 +14,7 @@ _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
 _NEAR = 9  # tokens from the speech to its verb
 _NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
 _LONGEST_SUBJECT = 4  # words
-_JOINING = frozenset("of de da di do dos das del della von van der den zu la le du y ten ter".split())
+_JOINING = frozenset(["of", "de", "da", "di", "do", "dos", "das", "del", "della", "von", "van", "der", "den", "zu", "la", "le", "du", "y", "ten", "ter"])
 
 
 class Speaker(NamedTuple):
