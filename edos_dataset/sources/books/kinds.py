@@ -16,8 +16,8 @@ _CHAPTER_WORDS = (  # as they stand in titles of chapters, in the seven language
     "|chapitre|livre|partie|préface"
 )
 _HEADING = re.compile(
-    rf"(?:the )?(?:{_CHAPTER_WORDS})\b(?:[ .:,—–-]+(?:the )?\w+)?[.:]?(?=\s|$|—|–|-)"
-    rf"|(?:\w+[ .]+)?(?:{_CHAPTER_WORDS})\.?\s*$"
+    rf"(?:the )?(?:{_CHAPTER_WORDS})\b[.:]?(?:[ :,—–-]+(?:the )?(?-i:[A-ZÀ-ÞŐŰ0-9])\w*[.:]?(?=\s|$|—|–|-)|\s*$)"
+    rf"|\w+[ .]+(?:{_CHAPTER_WORDS})\s*$|\w+[ .]+(?-i:(?=[A-ZÀ-ÞŐŰ]))(?:{_CHAPTER_WORDS})\.$"
     r"|(?:finis|the end|ende|fine|fin|fim|einde|vége)\.?\s*$",
     re.IGNORECASE,
 )
@@ -135,9 +135,19 @@ def is_title(line: str) -> bool:
         return False
     if line.isupper():
         return len(line) > 1 or line in "IVXLC"
-    if _NUMERAL.match(line):
-        return True
-    return len(line) < 90 and line[0].isupper() and bool(_HEADING.match(line))
+    return is_chapter(line)
+
+
+def is_chapter(line: str) -> bool:
+    """Whether a line numbers or names a chapter: "Chapter 3. The Keeper", "XIV", "Epilogue"."""
+    return bool(_NUMERAL.match(line)) or (len(line) < 90 and line[0].isupper() and bool(_HEADING.match(line)))
+
+
+def could_be_title(text: str) -> bool:
+    """Whether a paragraph below the number of a chapter can be its title: a short line that is no sentence."""
+    return (
+        "\n" not in text and len(text) < 70 and text.lstrip(" _")[:1].isupper() and text.rstrip()[-1] not in _TERMINAL
+    )
 
 
 def opens_contents(text: str) -> bool:

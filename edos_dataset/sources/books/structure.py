@@ -6,14 +6,21 @@ from itertools import takewhile
 
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, SPEECH, VERSE, Block
 from edos_dataset.sources.books.drama import Cue, find_cues, is_direction
-from edos_dataset.sources.books.kinds import is_prose, is_title, opens_contents, opens_transcriber
+from edos_dataset.sources.books.kinds import (
+    could_be_title,
+    is_chapter,
+    is_prose,
+    is_title,
+    opens_contents,
+    opens_transcriber,
+)
 from edos_dataset.sources.books.layout import Raw
 
 _MOST_ENTRIES = 600  # paragraphs of a table of contents
 _LONGEST_NOTE = 60  # paragraphs of a footnote
 _BACK = 0.9  # of a book, behind which what a transcriber says goes to the end
 _ENDS = frozenset(".!?,;:»”\"'’")
-_MARKS = re.compile(r"(?<![_\w])_(?!_)|(?<!_)_(?![_\w])|(?<=\w)_(?=\w)")
+_MARKS = re.compile(r"(?<!_)_(?!_)")
 _REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[*†‡]{1,3}|[A-H])\]|\{\d{1,4}\}")
 _BOLD = re.compile(r"(?<!\S)=([^=\n]{1,200})=(?!\w)")
 _PAGE = re.compile(r"\s*\d{1,4}\s*$|[.\s]{3,}")
@@ -26,6 +33,7 @@ def structure(paragraphs: Sequence[Raw], kinds: list[str]) -> tuple[Block, ...]:
         paragraphs: of the whole book.
         kinds: of each by itself; changed in place.
     """
+    _mark_titles(paragraphs, kinds)
     _mark_notes(paragraphs, kinds)
     behind = _mark_contents(paragraphs, kinds)
     cues = find_cues(
@@ -88,6 +96,13 @@ def _is_aside(paragraphs: Sequence[Raw], kinds: Sequence[str], cues: Mapping[int
     )
 
 
+def _mark_titles(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
+    """Below the number of a chapter stands its title."""
+    for number in range(1, len(kinds)):
+        if kinds[number] == PARAGRAPH and kinds[number - 1] == HEADING and could_be_title(paragraphs[number].text):
+            kinds[number] = HEADING
+
+
 def _mark_notes(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
     """A note in brackets goes on until they close."""
     for number, (raw, kind) in enumerate(zip(paragraphs, kinds, strict=True)):
@@ -140,9 +155,7 @@ def _mark_title_page(paragraphs: Sequence[Raw], kinds: list[str], cues: Mapping[
     """
     most = min(len(paragraphs), 300)
     first = next((place for place in range(most) if place in cues or _is_text(paragraphs[place], kinds[place])), 0)
-    keep = first
-    while keep and kinds[keep - 1] == HEADING and first - keep < 2 and _is_chapter(paragraphs[keep - 1].text):
-        keep -= 1
+    keep = _first_title(paragraphs, kinds, first)
     if behind < first and kinds[behind] == HEADING and first - behind < 12:
         keep = min(keep, behind) if behind else keep
     for place in range(keep):
@@ -157,8 +170,19 @@ def _is_text(raw: Raw, kind: str) -> bool:
     return kind == PARAGRAPH and (is_prose(raw.text) or quoted) and "copyright" not in raw.text.lower()
 
 
-def _is_chapter(text: str) -> bool:
-    return is_title(text.strip(" _=").split("\n")[0])
+def _first_title(paragraphs: Sequence[Raw], kinds: Sequence[str], first: int) -> int:
+    """Return where the titles of the first chapter begin, above its first paragraph."""
+    top = first
+    while top and kinds[top - 1] == HEADING and first - top < 5:
+        top -= 1
+    titles = [paragraphs[place].text.strip(" _=").split("\n")[0] for place in range(top, first)]
+    numbered = [is_chapter(title) for title in titles]
+    if any(numbered):  # the last one, and those of the book and the part right above it
+        place = len(numbered) - 1 - numbered[::-1].index(True)
+        while place and numbered[place - 1]:
+            place -= 1
+        return top + place
+    return max(first - 1, top) if titles and is_title(titles[-1]) else first
 
 
 def _mark_transcriber(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
