@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from edos_dataset.cleaning.duplicates import DropDuplicates, KeyTurns
+from edos_dataset.cleaning.films import DropSameBooks
 from edos_dataset.cleaning.utterances import LimitUtterances
 from edos_dataset.cleaning.vocabulary import DropRareWords, FilterBooks
 from edos_dataset.commands.built_in import DEFAULT, PAPERS
@@ -28,6 +29,7 @@ def books_to_dialogues(language: str = "en") -> list[Item]:
     """Return the stages of the default recipe, without labels."""
     return [
         ReadBooks(language=language),
+        DropSameBooks(),
         FilterBooks(),
         FindDialogues(),
         LimitUtterances(),

@@ -105,6 +105,8 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
         return False
     if same(before, turn, rules):
         return True
+    if rules.silent is not None and gap.texts and not (turn.verbs or turn.lead) and rules.silent.search(gap.texts[-1]):
+        return True
     last = gap.texts[-1] if gap.texts else before.tail
     told = told_before(last, rules) if last else None
     if told is not None:
@@ -112,10 +114,10 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
             turn.hear(told)
         if same(before, turn, rules) or (not gap.texts and told.name is None and not differ(before, turn, rules)):
             return True
-    if gap.texts and before.person and before.person == turn.person and not (before.name or turn.name):
+    if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
     further = any(verb in rules.goes_on for verb in turn.verbs)
-    return further and bool(before.tail or gap.texts or before.verbs or turn.lead)
+    return further and bool(before.tail or gap.texts or before.verbs)
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

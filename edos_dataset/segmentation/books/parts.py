@@ -13,6 +13,7 @@ _STRAIGHT = re.compile(r'"(?<![^\s(\[—–_-]")(?=\S)')
 _SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)-][’'])(?!\w)")
 _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
+_BRACKETS = re.compile(r"\(([^()]{4,90})\)")
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTER_SPEECH = re.compile(r"[,.!?…]+ (?=[^\W\d_])")
 
@@ -82,7 +83,22 @@ def _by_quotes(text: str, pair: Quotes, rules: Rules) -> Parts | None:
         speech, closed, after = piece.partition(closing)
         texts += [speech, after.replace(closing, "")]
         ends_open = not closed and place == len(rest)
+    if "(" in text:
+        texts = _parenthesised(texts, rules)
     return Parts(texts, begins_open, ends_open, pair) if len(texts) > 1 else None
+
+
+def _parenthesised(texts: list[str], rules: Rules) -> list[str]:
+    """Cut narration out of speech that old books put in brackets inside its quotes: "Sir (said she) come in."."""
+    cut = [texts[0]]
+    for speech, narration in zip(texts[1::2], texts[2::2], strict=True):
+        begin = 0
+        for found in _BRACKETS.finditer(speech):
+            if found.start() and rules.says.meet(_WORD.findall(found[1].lower())[:4]):
+                cut += [speech[begin : found.start()].rstrip(), found[1]]
+                begin = found.end()
+        cut += [speech[begin:], narration]
+    return cut
 
 
 def _by_dashes(text: str, dash: str, rules: Rules) -> Parts:

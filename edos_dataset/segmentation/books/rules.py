@@ -62,8 +62,9 @@ class Rules:
         stops: words that end a subject: "with".
         others: words that make a subject another one than the last: "another".
         oblique: endings of nouns that are no subject, in languages with cases: "nak".
-        later: regular expressions of what begins a narrator's sentence when time or place have changed; each has to take
-            time that grows linearly with the text.
+        silent: what tells that who was spoken to says nothing, so that the same person speaks next: "made no answer".
+        later: regular expressions of what begins a narrator's sentence when time or place have changed; each has to
+            take time that grows linearly with the text.
         elisions: words that an apostrophe begins, which is no quote: "tis".
     """
 
@@ -84,6 +85,7 @@ class Rules:
     stops: Words = field(default_factory=Words)
     others: Words = field(default_factory=Words)
     oblique: tuple[str, ...] = ()
+    silent: re.Pattern[str] | None = None
     later: re.Pattern[str] | None = None
     elisions: tuple[str, ...] = ()
 
@@ -175,6 +177,10 @@ def _persons(value: Any, where: str) -> dict[str, str | None]:  # noqa: ANN401
     return {word.lower(): person for word, person in value.items()}
 
 
+def _phrases(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
+    return re.compile("|".join(map(re.escape, _texts(value, where))), re.IGNORECASE)
+
+
 def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
     texts = _texts(value, where)
     for each in texts:
@@ -194,6 +200,7 @@ _READ = {
     "quotes": _quotes,
     "unmarked": _flag,
     "run_in": _flag,
-    "to_self": lambda value, where: re.compile("|".join(map(re.escape, _texts(value, where)))),
+    "to_self": _phrases,
+    "silent": _phrases,
     "later": _pattern,
 }

@@ -14,7 +14,28 @@ _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
 _NEAR = 9  # tokens from the speech to its verb
 _NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
 _LONGEST_SUBJECT = 4  # words
-_JOINING = frozenset(["of", "de", "da", "di", "do", "dos", "das", "del", "della", "von", "van", "der", "den", "zu", "la", "le", "du", "y", "ten", "ter"])
+_JOINING = frozenset(
+    (
+        "of",
+        "de",
+        "da",
+        "di",
+        "do",
+        "dos",
+        "del",
+        "della",
+        "von",
+        "van",
+        "der",
+        "den",
+        "zu",
+        "la",
+        "le",
+        "du",
+        "y",
+        "ten",
+    )
+)
 
 
 class Speaker(NamedTuple):
@@ -34,17 +55,16 @@ class Speaker(NamedTuple):
 def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     """Return who has spoken before some narration, None where it does not say: ", said X".
 
-    A sentence that begins behind a full stop tells what happens next; one behind "!" may still tell who cried it.
+    A sentence that begins behind a full stop tells what happens next, unless it says no more than "X said"; one behind
+    "!" may still tell who cried it.
     """
-    near = _NEAR
-    if narration[0].isupper():
-        if speech[-1] in ".":
-            return None
-        near = _NEAR_BEGINNING
+    begins = narration[0].isupper()
     tokens = _TOKEN.findall(narration, 0, _WINDOW)
-    for place, token in enumerate(tokens[:near]):
+    for place, token in enumerate(tokens[: _NEAR_BEGINNING if begins else _NEAR]):
         word = token.lower()
         if word in rules.says or word in rules.thinks:
+            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in (["."], [","], [";"], []):
+                return None
             return _with_subject(tokens, place, 0, rules)
         if token in _SENTENCE_ENDS and place and not _abbreviates(tokens[place - 1], rules):
             return None
@@ -72,7 +92,7 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
 
 
 def same_name(one: str, other: str, rules: Rules) -> bool:
-    """Say whether two names may be one person's: they share a word, and neither a title nor "other" tells them apart."""
+    """Say whether two names may be one person's: they share a word, and no title and no "other" tells them apart."""
     if one == other:
         return True
     (first, titles, is_other), (second, other_titles, other_is_other) = _key(one, rules), _key(other, rules)
@@ -91,7 +111,7 @@ def _key(name: str, rules: Rules) -> tuple[frozenset[str], frozenset[str], bool]
 
 
 def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) -> Speaker:
-    """Return the speaker whose verb stands at a place: its subject stands before it, after it, or begins the sentence."""
+    """Return the speaker whose verb stands at a place: the subject is before it, after it, or begins the sentence."""
     place = verb - 1
     while place >= begin and tokens[place].lower() in rules.particles and tokens[place].lower() not in rules.stops:
         place -= 1
@@ -110,7 +130,7 @@ def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) ->
 
 
 def _begins_subject(tokens: Sequence[str], place: int, rules: Rules) -> bool:
-    """Say whether the subject of a sentence may begin at a place: an adverb has a capital, too, but a subject behind."""
+    """Say whether the subject of a sentence may begin at a place, and not an adverb before it."""
     word, behind = tokens[place].lower(), tokens[place + 1].lower() if place + 1 < len(tokens) else ""
     if word in rules.pronouns or word in rules.articles:
         return True

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
@@ -19,6 +18,7 @@ from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
 from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.sources.books.book import Block
+from edos_dataset.sources.books.leaving import books_that_left
 
 _NO_LIMIT = 1 << 40
 """Words of an utterance; how long one may be, the stage `length` says."""
@@ -175,9 +175,3 @@ def _turns(dialogues: Sequence[Sequence[Utterance]]) -> pa.ListArray:
     if not utterances:
         return empty_lists(len(dialogues), BOOK_TURN)
     return nest(np.cumsum([0, *map(len, dialogues)]), BOOK_TURN, columns)
-
-
-def books_that_left(rejected: pa.Table) -> list[dict[str, Any]]:
-    """Return the notes of a run on books that leave: `book` and `reason`."""
-    rows = rejected.select(["book", REASON]).group_by(["book", REASON], use_threads=False).aggregate([])
-    return rows.sort_by("book").to_pylist() if pc.any(pc.is_valid(rows[REASON])).as_py() else []

@@ -12,6 +12,7 @@ _LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
+_FAR = 250  # the same, of a lead-in
 _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
 
 
@@ -88,8 +89,8 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         speech, after = texts[place].strip(), texts[place + 1].strip()
         told = told_after(speech, after, rules) if speech and after else None
         lead = told_before(pending, rules) if pending else None
-        tagged = _unheard(told, after, rules) or _unheard(lead, pending[-_NEAR:], rules)
-        heard = not tagged and (heard or lead is not None or told is not None)
+        tagged = _unheard(told, after[:_NEAR], rules) or _unheard(lead, pending[-_FAR:], rules)
+        heard = not tagged and (heard or lead is not None)
         goes_on = bool(turns) or parts.begins_open
         if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
             pair = parts.pair or ("", "")
@@ -129,7 +130,7 @@ def _unheard(told: Speaker | None, near: str, rules: Rules) -> bool:
     """Say whether what is quoted is thought, or said to oneself."""
     if told is None:
         return False
-    return told.verb in rules.thinks or (rules.to_self is not None and rules.to_self.search(near, 0, _NEAR) is not None)
+    return told.verb in rules.thinks or (rules.to_self is not None and rules.to_self.search(near, 0, _FAR) is not None)
 
 
 def _is_speech(
