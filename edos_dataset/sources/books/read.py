@@ -112,7 +112,6 @@ class ReadBooks(Stage):
             row.book = read_book(data, row.path, row.language)
             if self.plain:
                 row.text = read_plain(data, row.path)
-            _to_table([row])  # what no table can hold, such as half a character
 
         read_file(row.file, self.max_bytes, read)
 
