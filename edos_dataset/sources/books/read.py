@@ -12,6 +12,7 @@ from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.books import BLOCK, BOOK_SOURCE, READ_BOOKS
 from edos_dataset.schema.tables import DETAIL, READING, REASON
 from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
+from edos_dataset.sources.books.plain import outline_text
 from edos_dataset.sources.books.reading import read_book, read_plain
 from edos_dataset.sources.documents import (
     OTHER_LANGUAGE,
@@ -109,7 +110,8 @@ class ReadBooks(Stage):
 
     def _read_file(self, row: "_Document") -> None:
         def read(data: bytes) -> None:
-            row.book = read_book(data, row.path, row.language)
+            outlined = self.plain and row.file["kind"] == "text"
+            row.book = (outline_text if outlined else read_book)(data, row.path, row.language)
             if self.plain:
                 row.text = read_plain(data, row.path)
 
@@ -151,9 +153,10 @@ class _Document:
         assert self.book is not None
         size = sum(len(block.text) for block in self.book.blocks)
         lost = any("\ufffd" in block.text for block in self.book.blocks)
-        form = _FORMS.index(self.file["kind"]) if self.text is None else -_FORMS.index(self.file["kind"])
+        form = _FORMS.index(self.file["kind"])
         doubtful = "," in self.book.encoding or self.book.encoding_confidence < 0.9
-        return lost, doubtful, form, -round(np.log(max(size, 1)) * 20), self.file["document_id"]
+        fit = (lost, doubtful, form) if self.text is None else (-form, lost, doubtful)
+        return *fit, -round(np.log(max(size, 1)) * 20), self.file["document_id"]
 
 
 def _to_table(rows: list[_Document]) -> pa.Table:
