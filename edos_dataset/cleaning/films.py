@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +15,7 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
 from edos_dataset.runs.partitions import SharedStep
 from edos_dataset.runs.pipeline import REMOVALS, Unit, check_ranges
+from edos_dataset.sources.books.leaving import books_that_left
 
 SAME_FILM = "same_film"
 """Reason of a file that says what a better one says."""
@@ -115,6 +116,10 @@ class DropSameBooks(_DropSame):
     needs: ClassVar[tuple[str, ...]] = ("blocks", "text")
     reason: ClassVar[str] = SAME_BOOK
     columns: ClassVar[tuple[str, ...]] = ("text", "blocks.list.element.text")
+
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """Tell which books have left."""
+        return books_that_left(rejected)
 
     @staticmethod
     def texts(table: pa.Table) -> list[str]:

@@ -78,8 +78,8 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def read_data(folder: Path) -> Contents:
-    """Read a folder that `edos curate`, `books`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, check
-    that it is whole, and loads.
+    """Read a folder that `edos curate`, `books`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and
+    check that it is whole and loads.
 
     Beside the data files that the card names only what such commands write goes.
 

@@ -62,8 +62,8 @@ class Manifest:
         fingerprint: hash of all that decided the rows, but the input.
         versions: of this package and of others.
         labels: manifest of the labels that were hydrated.
-        input: what was read: numbers of `films` or `books`, of `files`, and of what was `unopened`, which is none of these; and
-            what was `skipped`, as it is not wanted.
+        input: what was read: numbers of `films` or `books`, of `files`, and of what was `unopened`, which is none of
+            these; and what was `skipped`, as it is not wanted.
         stages: what each stage did, a `stage_entry` each.
         remarks: what is to be known of the result, a sentence each.
         quarantined: path, reason and message of all that could not be opened or read.

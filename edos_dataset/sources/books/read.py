@@ -15,7 +15,6 @@ from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
 from edos_dataset.sources.books.plain import outline_text
 from edos_dataset.sources.books.reading import read_book, read_plain
 from edos_dataset.sources.documents import (
-    OTHER_LANGUAGE,
     ForeignError,
     notes_of,
     read_file,
@@ -82,9 +81,9 @@ class ReadBooks(Stage):
         return tally_reading(table)
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Return path, reason and message of each file that could not be read, with the key of its book."""
-        keys = dict(zip(rejected["document_id"].to_pylist(), rejected["book"].to_pylist(), strict=True))
-        return [{**note, "book": keys[note["path"]]} for note in notes_of(rejected, (OTHER_FILE, OTHER_LANGUAGE))]
+        """Return path, reason and message of each file that leaves, wanted or not, with the key of its book."""
+        notes = zip(notes_of(rejected, ()), rejected["book"].to_pylist(), strict=True)
+        return [{**note, "book": book} for note, book in notes]
 
     def _read_book(self, book: dict[str, Any]) -> list["_Document"]:
         rows: list[_Document] = []
