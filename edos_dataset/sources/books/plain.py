@@ -37,8 +37,8 @@ def read_text(data: bytes, name: str, language: str | None) -> Book:
 
 
 def outline_text(data: bytes, name: str, language: str | None) -> Book:
-    """Read what a plain text says of itself, its paragraphs being all of one kind: the recipe `papers` takes its text as
-    it is, and needs no more.
+    """Read what a plain text says of itself, its paragraphs being all of one kind: the recipe `papers` takes its text
+    as it is, and needs no more.
 
     Raises:
         ReadError: as `read_text`.

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest
 from edos_dataset.languages.codes import check_language
+from edos_dataset.languages.detection import LINE_CHARACTERS, SAMPLE_LINES
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.books import BLOCK, BOOK_SOURCE, READ_BOOKS
 from edos_dataset.schema.tables import DETAIL, READING, REASON
@@ -29,7 +30,6 @@ OTHER_FILE = "other_file_of_book"
 """Reason of a readable file of which the book has a better one."""
 
 _FORMS = ("tei", "epub", "html", "text")  # the more a form says of what its parts are, the better
-_SAMPLE = 2000  # blocks that the language is told by
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ class ReadBooks(Stage):
         path, header = row.file["language"], row.book.language
         # The catalogue or a folder has named the language wanted, or the file would not be here: a header may be wrong.
         claims = () if path else (("it", repr(header), header),)
-        blocks = row.book.blocks
-        step = -(-len(blocks) // _SAMPLE)
-        texts = [block.text for block in blocks[::step] if block.kind not in (NOTE, CONTENTS)]
+        said = " ".join(block.text for block in row.book.blocks if block.kind not in (NOTE, CONTENTS))
+        step = max(LINE_CHARACTERS, len(said) // SAMPLE_LINES)  # a paragraph may be a whole book
+        texts = [said[start : start + LINE_CHARACTERS] for start in range(0, len(said), step)]
         refuse_foreign(claims, texts if self.detect_language else [], self.language)
 
 
