@@ -21,7 +21,7 @@ from edos_dataset.runs.pipeline import REMOVALS, Unit, check_ranges
 from edos_dataset.runs.shards import read_shard
 from edos_dataset.segmentation.books.papers_rare import are_rare, tokens_of, unknown_shares, vocabulary
 from edos_dataset.segmentation.books.papers_words import WordCounts, add_up, are_strange, counted, divergences, sizes_of
-from edos_dataset.segmentation.books.stages import books_that_left
+from edos_dataset.sources.books.leaving import books_that_left
 
 STRANGE, RARE = "strange_words", "rare_words"
 """Reasons of books and of dialogues."""

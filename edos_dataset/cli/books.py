@@ -72,7 +72,7 @@ def books(
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
-    from edos_dataset.sources.books.standin import find_books
+    from edos_dataset.sources.books.inventory import find_books
 
     pipeline = books_pipeline(
         recipe,

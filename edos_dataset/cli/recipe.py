@@ -18,8 +18,8 @@ def recipe(
     """Print a built-in recipe as YAML, each parameter below what it means, to edit and give back with
     `edos curate --recipe` or `edos books --recipe`.
     """
-    from edos_dataset.commands.built_in import BUILT_IN, pipeline_of
     from edos_dataset.commands.books_recipes import books_pipeline
+    from edos_dataset.commands.built_in import BUILT_IN, pipeline_of
     from edos_dataset.runs.described import described_recipe
     from edos_dataset.runs.recipes import RecipeError, nearest
 

@@ -26,14 +26,14 @@ from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Pipeline, count_units
 from edos_dataset.runs.recipes import dump_recipe
 from edos_dataset.runs.shards import write_text
-from edos_dataset.sources.books.standin import BookInventory
+from edos_dataset.sources.inventory import Inventory
 
 SHARD_BYTES = 4 << 20
 """Bytes of files a shard, about eight novels: the unit of work, of resuming and of memory."""
 
 
 def make_books(
-    inventory: BookInventory, out: Path, pipeline: Pipeline, how: Carrying | None = None, shard_bytes: int = SHARD_BYTES
+    inventory: Inventory, out: Path, pipeline: Pipeline, how: Carrying | None = None, shard_bytes: int = SHARD_BYTES
 ) -> dict[str, Any] | None:
     """Run a pipeline over the books of an inventory and write their config, beside those of other languages.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from edos_dataset.cleaning.duplicates import DropDuplicates, KeyTurns
+from edos_dataset.cleaning.films import DropSameBooks
 from edos_dataset.cleaning.utterances import LimitUtterances
 from edos_dataset.cleaning.vocabulary import DropRareWords, FilterBooks
 from edos_dataset.commands.built_in import DEFAULT, PAPERS
@@ -18,7 +19,7 @@ from edos_dataset.runs.recipes import Item, RecipeError, load_recipe, nearest
 from edos_dataset.runs.settings import assign, override
 from edos_dataset.schema import BOOK_CONFIGS, BOOK_LANGUAGES, books_config
 from edos_dataset.segmentation.books.stages import FindDialogues, FindDialoguesAsPapers
-from edos_dataset.sources.books.standin import ReadBooks
+from edos_dataset.sources.books.read import ReadBooks
 
 LABELLED_LANGUAGES: tuple[str, ...] = ("en",)
 """Those that the labelers that ship know, so that turns in them are labelled without being asked."""
@@ -28,6 +29,7 @@ def books_to_dialogues(language: str = "en") -> list[Item]:
     """Return the stages of the default recipe, without labels."""
     return [
         ReadBooks(language=language),
+        DropSameBooks(),
         FilterBooks(),
         FindDialogues(),
         LimitUtterances(),

@@ -4,6 +4,7 @@ What a folder holds of each language stands in a record of its own, `.run/publis
 are made of all of them, and the data of the other languages stay as they are.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -95,8 +96,9 @@ def ledger(
         notes: what the stages told.
 
     Returns:
-        `id`, `dialogues`, `utterances`, `kept` and `reason` (null of a kept one) of each book, by id; and of each file
-        that could not be read `path`, `reason` and `detail`.
+        `id`, `dialogues`, `utterances`, `kept` and `reason` (null of a kept one) of each book, in the order of their
+        keys; and of each file that could not be read `path`, `reason` and `detail`. The id is the number of Project
+        Gutenberg or the name of the file, or where several books have that, the whole key.
     """
     counts: dict[str, list[int]] = {}
     for shard in shards:
@@ -116,12 +118,18 @@ def ledger(
         if reasons.get(note["book"], _UNWANTED[0]) == _UNWANTED[0]:
             reasons[note["book"]] = reason
     rows = []
-    for book in sorted(books["book"].to_pylist()):
+    keys: list[str] = sorted(books["book"].to_pylist())
+    times = Counter(map(_short, keys))
+    for book in keys:
         dialogues, utterances = counts.get(book, (0, 0))
         reason = None if dialogues else reasons.get(book, NONE_LEFT)
         row = {"dialogues": dialogues, "utterances": utterances, "kept": dialogues > 0, "reason": reason}
-        rows.append({"id": book, **row})
+        rows.append({"id": _short(book) if times[_short(book)] == 1 else book, **row})
     return rows, sorted(unread, key=lambda note: (note["path"], note["reason"]))
+
+
+def _short(book: str) -> str:
+    return book.rpartition("/")[2]
 
 
 def words_of(shards: Iterable[Path]) -> int:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.runs.folder import FolderError, check_whole
+from edos_dataset.runs.folder import FolderError, check_whole, command_of
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import StageCount, write_text
 from edos_dataset.version import __version__
@@ -62,8 +62,8 @@ class Manifest:
         fingerprint: hash of all that decided the rows, but the input.
         versions: of this package and of others.
         labels: manifest of the labels that were hydrated.
-        input: what was read: numbers of `films` or `books`, of `files`, and of what was `unopened`, which is none of these; and
-            what was `skipped`, as it is not wanted.
+        input: what was read: numbers of `films` or `books`, of `files`, and of what was `unopened`, which is none of
+            these; and what was `skipped`, as it is not wanted.
         stages: what each stage did, a `stage_entry` each.
         remarks: what is to be known of the result, a sentence each.
         quarantined: path, reason and message of all that could not be opened or read.
@@ -119,7 +119,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json_of(path.read_bytes())
     except OSError as error:
         why = (
-            "the run has not finished; give its `edos curate` command again"
+            f"the run has not finished; give its `edos {command_of(folder / '.run') or 'curate'}` command again"
             if (folder / ".run").is_dir()
             else f"{folder} is no folder that `edos curate` wrote"
         )

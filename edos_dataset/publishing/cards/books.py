@@ -133,9 +133,9 @@ def _load(parts: Sequence[BooksPart]) -> str:
         if part.written.total_rows
     )
     return (
-        f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `gutenberg` is this folder, or its name "
-        "on the Hub. The splits, 90/5/5 as in the paper, part the books: every book is in one split, and stays there "
-        "when books are added. A split that no book falls into is left out."
+        f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `gutenberg` is this folder, or its "
+        "name on the Hub. The splits, 90/5/5 as in the paper, part the books: every book is in one split, and stays "
+        "there when books are added. A split that no book falls into is left out."
     )
 
 

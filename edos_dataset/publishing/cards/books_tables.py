@@ -1,4 +1,4 @@
-"""The tables of the Gutenberg Dialogue Dataset's paper, for books read here, with the paper's own figures beside ours."""
+"""The tables of the paper on the Gutenberg Dialogue Dataset, for books read here, beside the paper's own figures."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

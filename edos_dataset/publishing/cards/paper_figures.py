@@ -100,7 +100,7 @@ GUTENBERG_SIZES = {
     "hu": (18_816, 14.68, 2_826, 6.66),
     "pt": (16_228, 21.40, 2_233, 7.27),
 }
-"""Language → utterances, their mean length (words), dialogues, their mean length (utterances): Table 3 of that paper."""
+"""Language → utterances, their mean length in words, dialogues, their mean length in utterances (its Table 3)."""
 
 CROWD_TASK = {
     "dialogues": "10,250",

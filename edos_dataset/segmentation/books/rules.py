@@ -1,7 +1,7 @@
 """How a language marks speech and says who speaks: `rules/<code>.yaml`, one small file a language."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
@@ -26,6 +26,12 @@ class Words:
         """Say whether a word, in small letters, is one."""
         return word in self._whole or (bool(self._beginnings) and word.startswith(self._beginnings))
 
+    def meet(self, words: Sequence[str]) -> bool:
+        """Say whether one of some words, in small letters, is one."""
+        if not self._whole.isdisjoint(words):
+            return True
+        return bool(self._beginnings) and any(word.startswith(self._beginnings) for word in words)
+
 
 class Quotes(NamedTuple):
     """Two marks that speech stands between."""
@@ -34,7 +40,7 @@ class Quotes(NamedTuple):
     closing: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rules:
     """What the extraction knows of a language.
 
@@ -45,6 +51,7 @@ class Rules:
         articles: words that begin a subject: "the", "my".
         dashes: dashes that speech may begin with at the start of a paragraph.
         unmarked: the narrator's words may follow speech behind a dash without a second dash: "--Yes, said he."
+        run_in: a dash behind a whole sentence begins another person's speech in the same paragraph: "--Why? --Come.".
         goes_on: verbs of saying that tell that the same person speaks further.
         answers: verbs of saying that tell that somebody answers.
         thinks: verbs of thinking, beside quotes that nobody hears.
@@ -53,7 +60,10 @@ class Rules:
         titles: person by title before a name: "mrs".
         particles: words between subject and verb or before it, which are no subject: "then".
         stops: words that end a subject: "with".
-        later: regular expressions of what begins a narrator's paragraph when time or place have changed; each has to
+        others: words that make a subject another one than the last: "another".
+        oblique: endings of nouns that are no subject, in languages with cases: "nak".
+        silent: what tells that who was spoken to says nothing, so that the same person speaks next: "made no answer".
+        later: regular expressions of what begins a narrator's sentence when time or place have changed; each has to
             take time that grows linearly with the text.
         elisions: words that an apostrophe begins, which is no quote: "tis".
     """
@@ -64,14 +74,18 @@ class Rules:
     articles: Words
     dashes: tuple[str, ...] = ()
     unmarked: bool = False
+    run_in: bool = False
     goes_on: Words = field(default_factory=Words)
     answers: Words = field(default_factory=Words)
     thinks: Words = field(default_factory=Words)
-    to_self: tuple[str, ...] = ()
+    to_self: re.Pattern[str] | None = None
     writes: Words = field(default_factory=Words)
     titles: Mapping[str, str | None] = field(default_factory=dict)
     particles: Words = field(default_factory=Words)
     stops: Words = field(default_factory=Words)
+    others: Words = field(default_factory=Words)
+    oblique: tuple[str, ...] = ()
+    silent: re.Pattern[str] | None = None
     later: re.Pattern[str] | None = None
     elisions: tuple[str, ...] = ()
 
@@ -94,8 +108,12 @@ def load_rules(language: str) -> Rules:
     """
     if language not in languages():
         raise ValueError(f"no rules say how speech is marked in {shown(language)}{nearest(language, languages())}")
-    text = (files("edos_dataset.segmentation.books") / "rules" / f"{language}.yaml").read_text(encoding="utf-8")
-    return rules_of(text, f"rules/{language}.yaml")
+    return rules_of(rules_text(language), f"rules/{language}.yaml")
+
+
+def rules_text(language: str) -> str:
+    """Return the file of a language that there are rules for, by its code."""
+    return (files("edos_dataset.segmentation.books") / "rules" / f"{language}.yaml").read_text(encoding="utf-8")
 
 
 def rules_of(text: str, where: str) -> Rules:
@@ -159,6 +177,10 @@ def _persons(value: Any, where: str) -> dict[str, str | None]:  # noqa: ANN401
     return {word.lower(): person for word, person in value.items()}
 
 
+def _phrases(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
+    return re.compile("|".join(map(re.escape, _texts(value, where))), re.IGNORECASE)
+
+
 def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
     texts = _texts(value, where)
     for each in texts:
@@ -166,14 +188,19 @@ def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
             re.compile(each)
         except re.error as error:
             raise ValueError(f"{where}: {shown(each)} is no regular expression: {error}") from error
-    return re.compile(rf"(?:{'|'.join(texts)})\b", re.IGNORECASE)
+    return re.compile(rf"(?<![^.!?…] )(?<!\S)(?:{'|'.join(texts)})\b", re.IGNORECASE)
 
 
 _READ = {
-    **dict.fromkeys(("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops"), _words),
-    **dict.fromkeys(("dashes", "to_self", "elisions"), _texts),
+    **dict.fromkeys(
+        ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others"), _words
+    ),
+    **dict.fromkeys(("dashes", "oblique", "elisions"), _texts),
     **dict.fromkeys(("pronouns", "titles"), _persons),
     "quotes": _quotes,
     "unmarked": _flag,
+    "run_in": _flag,
+    "to_self": _phrases,
+    "silent": _phrases,
     "later": _pattern,
 }

@@ -6,14 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from edos_dataset.arrays import empty_lists, nest
+from edos_dataset.arrays import empty_lists, nest, unnest
+from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.books import BOOK_DIALOGUES, BOOK_TURN
 from edos_dataset.schema.tables import REASON
+from edos_dataset.segmentation.books.conversations import Speech
+from edos_dataset.segmentation.books.extraction import extract
 from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
+from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
+from edos_dataset.sources.books.book import Block
+from edos_dataset.sources.books.leaving import books_that_left
 
 _NO_LIMIT = 1 << 40
 """Words of an utterance; how long one may be, the stage `length` says."""
@@ -66,19 +71,45 @@ class FindDialoguesAsPapers(Stage):
 
 @dataclass(frozen=True)
 class FindDialogues(Stage):
-    """Stand-in."""
+    """Find the dialogues of each book, whatever quotes and dashes it has, and who speaks, where the book says so
+    (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES.
+
+    Args:
+        gap: characters of narration between two turns up to which a conversation goes on without further evidence, from
+            0 (the paper: 150).
+        most_gap: characters of narration beyond which it is always over, `gap` or more. Between the two it goes on as
+            far as evidence goes: a speaker of it speaks again, somebody answers, a question was asked.
+        min_turns: utterances of a dialogue, from 2.
+    """
+
+    gap: int = Speech.gap
+    most_gap: int = Speech.most_gap
+    min_turns: int = Speech.min_turns
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "books"
     needs, gives, ends = ("blocks",), ("dialogue_id", "turns"), ("text", "blocks")
 
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        self._speech()
+
+    def _speech(self) -> Speech:
+        return Speech(self.gap, self.most_gap, _NO_LIMIT, self.min_turns)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the stage, to whose code the rules of all languages belong."""
+        return hash_json([super().fingerprint(), *map(rules_text, languages())])
+
     def __call__(self, table: pa.Table) -> pa.Table:
         """Find the dialogues; a book without any leaves, and says why."""
-        found = []
-        for blocks, language in zip(table["blocks"].to_pylist(), table["language"].to_pylist(), strict=True):
-            text = "\n\n".join(block["text"] for block in blocks)
-            found.append(extract_as_papers(text, language, Papers(max_length=_NO_LIMIT)))
-        return dialogues_of(table, found)
+        flat, offsets = unnest(table, "blocks")
+        blocks = list(map(Block, *(flat.field(name).to_pylist() for name in Block._fields)))
+        books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
+        speech = self._speech()
+        return dialogues_of(
+            table, [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
+        )
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Tell which books have left."""
@@ -144,9 +175,3 @@ def _turns(dialogues: Sequence[Sequence[Utterance]]) -> pa.ListArray:
     if not utterances:
         return empty_lists(len(dialogues), BOOK_TURN)
     return nest(np.cumsum([0, *map(len, dialogues)]), BOOK_TURN, columns)
-
-
-def books_that_left(rejected: pa.Table) -> list[dict[str, Any]]:
-    """Return the notes of a run on books that leave: `book` and `reason`."""
-    rows = rejected.select(["book", REASON]).group_by(["book", REASON], use_threads=False).aggregate([])
-    return rows.sort_by("book").to_pylist() if pc.any(pc.is_valid(rows[REASON])).as_py() else []

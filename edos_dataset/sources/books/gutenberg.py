@@ -56,7 +56,7 @@ def unwrap(text: str) -> Wrapped:
     which stood before or behind the book, and files that are cut at these lines.
 
     Args:
-        text: with line ends of "\\n".
+        text: its lines end with line feeds.
     """
     start = _START.search(text, 0, _REACH)
     begin = start.end() if start else 0

@@ -16,12 +16,14 @@ _CHAPTER_WORDS = (  # as they stand in titles of chapters, in the seven language
     "|chapitre|livre|partie|préface"
 )
 _HEADING = re.compile(
-    rf"(?:the )?(?:{_CHAPTER_WORDS})\b(?:[ .:,—–-]+(?:the )?\w+)?[.:]?(?=\s|$|—|–|-)"
-    rf"|(?:\w+[ .]+)?(?:{_CHAPTER_WORDS})\.?\s*$"
+    rf"(?:the )?(?:{_CHAPTER_WORDS})\b[.:]?(?:[ :,—–-]+(?:the )?(?-i:[A-ZÀ-ÞŐŰ0-9])\w*[.:]?(?=\s|$|—|–|-)|\s*$)"
+    rf"|\w+[ .]+(?:{_CHAPTER_WORDS})\s*$|\w+[ .]+(?-i:(?=[A-ZÀ-ÞŐŰ]))(?:{_CHAPTER_WORDS})\.$"
     r"|(?:finis|the end|ende|fine|fin|fim|einde|vége)\.?\s*$",
     re.IGNORECASE,
 )
-_NUMERAL = re.compile(rf"{_NUMBER}[.):]?(?:\s*$|\.?[ —–-]+(?=[^\Wa-z_]))")
+_NUMERAL = re.compile(rf"{_NUMBER}[.):]?\s*$")
+_NUMBERED = re.compile(rf"{_NUMBER}[.):—–-]+ ?[^\W\d_][^\n]*[^\W\d_]$")
+_PAGED = re.compile(r".*\S(?: {2,}|[ .]*\. ?|”  ?|\" )\d{1,4}\s*$")
 _CONTENTS = re.compile(
     r"(?:table of )?contents\b|illustrations$|list of illustrations|inhalt(?:sverzeichni(?:s|ß|ss))?$|índice|indice\b"
     r"|inhoud(?:sopgave)?$|tartalom|sommario|tabla de|list of plates",
@@ -31,7 +33,8 @@ _TRANSCRIBER = re.compile(
     r"\W*(?:transcriber[’']?s?[’']? note|transcription note|note del trascrittore|nota del? trans[ck]ri(?:p|)tor"
     r"|notas? d[eo] transcri|opmerkingen van de bewerker|anmerkung(?:en)? zur transkription|a jegyzet|megjegyzés a"
     r"|note du transcripteur|produced by|e-?text prepared by|this e-?(?:book|text) was (?:produced|prepared|scanned)"
-    r"|credits:|scanned (?:and|by)|character set encoding|html version by)",
+    r"|credits:|(?:the following )?(?:typographical errors|corrections)|scanned (?:and|by)"
+    r"|character set encoding|html version by)",
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(
@@ -86,7 +89,9 @@ class Kinds:
             return PARAGRAPH
         if _RULE.match(line):
             return CONTENTS
-        if is_title(line):
+        if _PAGED.match(line):
+            return CONTENTS
+        if is_title(line) or (blanks > 1 and _NUMBERED.match(line)):
             return HEADING
         bare = line.strip("_= ")
         if _TRANSCRIBER.match(line):
@@ -126,11 +131,23 @@ def is_title(line: str) -> bool:
     """Whether a line is the title of a chapter by its words: "CHAPTER I.", "Zweites Buch", "XIV", all capitals."""
     if line[0] in _SIGNS or len(line) > _LONGEST_TITLE:
         return False
-    if line.isupper() and line[-1] not in "!?,;":
+    if line[-1] in "!?,;»”\"'":
+        return False
+    if line.isupper():
         return len(line) > 1 or line in "IVXLC"
-    if _NUMERAL.match(line):
-        return len(line) < 80 and (line[-1] not in "!?,;" or line.isupper())
-    return bool(_HEADING.match(line)) and len(line) < 90 and line[-1] not in '!?,;»”"' and line[0].isupper()
+    return is_chapter(line)
+
+
+def is_chapter(line: str) -> bool:
+    """Whether a line numbers or names a chapter: "Chapter 3. The Keeper", "XIV", "Epilogue"."""
+    return bool(_NUMERAL.match(line)) or (len(line) < 90 and line[0].isupper() and bool(_HEADING.match(line)))
+
+
+def could_be_title(text: str) -> bool:
+    """Whether a paragraph below the number of a chapter can be its title: a short line that is no sentence."""
+    return (
+        "\n" not in text and len(text) < 70 and text.lstrip(" _")[:1].isupper() and text.rstrip()[-1] not in _TERMINAL
+    )
 
 
 def opens_contents(text: str) -> bool:
