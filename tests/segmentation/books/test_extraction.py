@@ -1,0 +1,239 @@
+"""Paragraphs made by hand, per language and phenomenon, and what is heard in them."""
+
+import pytest
+
+from edos_dataset.segmentation.books.conversations import Speech
+from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.segmentation.books.rules import languages, load_rules
+from edos_dataset.segmentation.books.speech import Extraction
+from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, SPEECH, VERSE, Block
+
+FILLER = {
+    "“ ”": ["“Where were you?”", "“At home.”"],
+    '"': ['"Where were you?"', '"At home."'],
+    "‘ ’": ["‘Where were you?’", "‘At home.’"],
+    "» «": ["»Wo warst du?«", "»Zu Hause.«"],
+}
+
+
+def of(paragraphs: list[str], language: str = "en", **parameters: int) -> Extraction:
+    """Extract out of paragraphs; one that begins with # is a heading."""
+    blocks = [Block(text.lstrip("# "), HEADING) if text.startswith("#") else Block(text) for text in paragraphs]
+    return extract(blocks, load_rules(language), Speech(**parameters))
+
+
+def texts(extraction: Extraction) -> list[list[str]]:
+    """Return the texts of the dialogues."""
+    return [[utterance.text for utterance in dialogue] for dialogue in extraction.dialogues]
+
+
+HEARD = {
+    "en curly": (
+        "en",
+        ["“Where is she?” asked Tom.", "“I cannot say,” said Ann, “for I was out.”"],
+        [["Where is she?", "I cannot say, for I was out."]],
+    ),
+    "en straight": ("en", ['"Where is she?" asked Tom.', '"Out--" said Ann.'], [["Where is she?", "Out--"]]),
+    "en single, apostrophes": (
+        "en",
+        ["‘Where’s the boys’ mother?’ asked Tom.", "‘She isn’t here,’ said Ann, ‘nor ’twas she ever.’"],
+        [["Where’s the boys’ mother?", "She isn’t here, nor ’twas she ever."]],
+    ),
+    "en straight single": (
+        "en",
+        ["'Where's the boys' mother?' asked Tom.", "''Tis late,' said Ann. 'She isn't here.'"],
+        [["Where's the boys' mother?", "'Tis late, She isn't here."]],
+    ),
+    "en nested": (
+        "en",
+        ["“He said ‘no’ to me,” said Tom.", "“And I say ‘yes!’” cried Ann."],
+        [["He said ‘no’ to me,", "And I say ‘yes!’"]],
+    ),
+    "en over paragraphs": (
+        "en",
+        ["“It was long ago.", "“We were young then,” said Tom.", "“And poor.”"],
+        [["It was long ago. We were young then,", "And poor."]],
+    ),
+    "en two in a paragraph": ("en", ["“Yes?” asked Tom, and Ann replied, “No.”"], [["Yes?", "No."]]),
+    "en two side by side": ("en", ["“Will you?”—“Never!”"], [["Will you?", "Never!"]]),
+    "en words in quotes": (
+        "en",
+        ["The word “liberty” was on the sign, and “Old Inn” below.", "“Shall we?” said Ann.", "“Let us.”"],
+        [["Shall we?", "Let us."]],
+    ),
+    "en letter": (
+        "en",
+        ["He wrote: “Come at once.”", "“Is that all?” said Ann.", "“It is.”"],
+        [["Is that all?", "It is."]],
+    ),
+    "en thought": (
+        "en",
+        ["“What a fool!” thought Ann.", "“Do sit,” said Tom.", "“Thank you.”"],
+        [["Do sit,", "Thank you."]],
+    ),
+    "en goes on": (
+        "en",
+        ["“Well,” said Tom.", "He looked at the fire.", "“Well,” he continued, “so it is.”", "“So it is,” said Ann."],
+        [["Well, Well, so it is.", "So it is,"]],
+    ),
+    "de": (
+        "de",
+        ["»Wo warst du?« fragte Karl.", "»Zu Hause«, sagte Anna, »und allein.«"],
+        [["Wo warst du?", "Zu Hause, und allein."]],
+    ),
+    "de low": ("de", ["„Wo warst du?“ fragte Karl.", "„Zu Hause.“"], [["Wo warst du?", "Zu Hause."]]),
+    "nl low": (
+        "nl",
+        ["„Waar waart gij?” vroeg Karel.", "„Thuis,” zei Anna, „en alleen.”"],
+        [["Waar waart gij?", "Thuis, en alleen."]],
+    ),
+    "es": (
+        "es",
+        ["—Sí —dijo él—. Vamos.", "—¿Adónde? —preguntó Ana, y se sentó.", "—A casa."] * 5,
+        [["Sí. Vamos.", "¿Adónde?", "A casa."] * 5],
+    ),
+    "es hyphen": (
+        "es",
+        ["-Sí -dijo Juan-. Vamos a la casa bien-amada.", "-¿Adónde?"] * 6,
+        [["Sí. Vamos a la casa bien-amada.", "¿Adónde?"] * 6],
+    ),
+    "it": (
+        "it",
+        ["— Sì, — disse egli, — andiamo.", "— Dove? — chiese Anna.", "— A casa."] * 5,
+        [["Sì, andiamo.", "Dove?", "A casa."] * 5],
+    ),
+    "it guillemets": ("it", ["«Sì,» disse egli, «andiamo.»", "«Dove?» chiese Anna."], [["Sì, andiamo.", "Dove?"]]),
+    "hu": (
+        "hu",
+        ["– Igen – mondta Péter. – Menjünk.", "– Hová? – kérdezte Anna.", "– Haza."] * 5,
+        [["Igen Menjünk.", "Hová?", "Haza."] * 5],
+    ),
+    "hu hyphen": (
+        "hu",
+        ["- Igen - mondta Péter. - Menjünk haza-felé.", "- Hová?", "- Haza, felelte halkan a leány."] * 5,
+        [["Igen Menjünk haza-felé.", "Hová?", "Haza,"] * 5],
+    ),
+    "pt": (
+        "pt",
+        ["--Sim, disse Pedro, vamos.", "--Onde? perguntou Anna rindo.", "--Para casa."] * 5,
+        [["Sim, vamos.", "Onde?", "Para casa."] * 5],
+    ),
+}
+
+
+@pytest.mark.parametrize(("language", "paragraphs", "heard"), HEARD.values(), ids=HEARD.keys())
+def test_hears(language: str, paragraphs: list[str], heard: list[list[str]]) -> None:
+    """What is said is heard as who says it says it."""
+    assert texts(of(paragraphs, language)) == heard
+
+
+def test_names_speakers_by_the_narrator_and_by_turns() -> None:
+    """Who is named speaks; between two who alternate, the unnamed are known."""
+    (dialogue,) = of(
+        ["“Where is she?” asked Mr. Darcy.", "“Out,” said the old nurse.", "“Why?”", "“To walk.”"]
+    ).dialogues
+    assert [utterance.speaker for utterance in dialogue] == ["Mr. Darcy", "the old nurse", "Mr. Darcy", "the old nurse"]
+
+
+def test_pronouns_are_no_names() -> None:
+    """Who is only called "she" is not named."""
+    (dialogue,) = of(["“Where?” she asked.", "“Here,” I said."]).dialogues
+    assert [utterance.speaker for utterance in dialogue] == [None, None]
+
+
+def test_names_lead_in_before_speech() -> None:
+    """A lead-in in the paragraph before names who speaks."""
+    (dialogue,) = of(["“Who is there?”", "Then Pinocchio answered in a small voice:", "“It is I.”"]).dialogues
+    assert [utterance.speaker for utterance in dialogue] == [None, "Pinocchio"]
+
+
+def test_narration_is_kept_apart() -> None:
+    """What the narrator says between and after the quotes is beside the utterance."""
+    (dialogue,) = of(["“Yes,” said Tom, “let us go.” He rose.", "“Wait.”"]).dialogues
+    assert dialogue[0].narration == "said Tom, He rose."
+    assert dialogue[1].narration is None
+    assert [utterance.paragraphs for utterance in dialogue] == [(0,), (1,)]
+
+
+def test_one_person_alone_is_no_dialogue() -> None:
+    """Quotes of one person in a row are a monologue."""
+    extraction = of(["“I am tired,” said Alice.", "“And hungry,” said Alice.", "“Very hungry,” Alice added."])
+    assert extraction.dialogues == []
+    assert extraction.reason == "no_dialogue"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "# CHAPTER II",
+        "* * *",
+        "It was cold. " * 100,
+        "The next morning they met again.",
+        "He left. A week later he was back, and she stood at the door.",
+    ],
+)
+def test_dialogue_ends(between: str) -> None:
+    """A chapter, a scene, much narration and another time end a dialogue."""
+    talk = ["“Will you come?” asked Tom.", "“I will,” said Ann."]
+    assert len(of([*talk, between, *talk]).dialogues) == 2
+
+
+def test_dialogue_goes_on_over_narration_with_evidence() -> None:
+    """After 300 characters a dialogue goes on where somebody of it answers, and not where nobody does."""
+    before = ["“Will you come?” asked Tom.", "“I may,” said Ann.", "“But when?” asked Tom.", "She sat. " * 33]
+    assert len(of([*before, "“Soon,” answered Ann."]).dialogues[0]) == 4
+    assert len(of(["“A.”", "“B.”", before[-1], "“C,” cried a porter.", "“D.”"]).dialogues) == 2
+
+
+def test_longest_utterance() -> None:
+    """An utterance of as many words as the limit stays; a longer one cuts the dialogue in two."""
+    paragraphs = ["“One.”", "“Two.”", "“" + "word " * 100 + "”", "“Three.”", "“Four.”"]
+    assert texts(of(paragraphs)) == [["One.", "Two.", ("word " * 100).strip(), "Three.", "Four."]]
+    assert texts(of(paragraphs, max_length=99)) == [["One.", "Two."], ["Three.", "Four."]]
+
+
+def test_plays() -> None:
+    """Speeches of a play are turns; two of one person are one; a heading ends the scene."""
+    blocks = [
+        Block("ACT I", HEADING),
+        Block("Who's there?", SPEECH, 1, "Bernardo"),
+        Block("Nay, answer me.", SPEECH, 1, "Francisco"),
+        Block("Stand, and unfold yourself.", SPEECH, 1, "Francisco"),
+        Block("Scene II", HEADING, 1),
+        Block("Though yet of Hamlet", SPEECH, 2, "King"),
+    ]
+    extraction = extract(blocks, load_rules("en"), Speech())
+    assert texts(extraction) == [["Who's there?", "Nay, answer me. Stand, and unfold yourself."]]
+    assert [utterance.speaker for utterance in extraction.dialogues[0]] == ["Bernardo", "Francisco"]
+    assert extraction.style == "NAME."
+
+
+@pytest.mark.parametrize("kind", [NOTE, CONTENTS, VERSE])
+def test_other_kinds_hold_no_dialogue(kind: str) -> None:
+    """Notes, contents and verse are passed over."""
+    blocks = [Block(text, kind) for text in ("“Where?” asked Tom.", "“Here,” said Ann.")]
+    extraction = extract(blocks, load_rules("en"), Speech())
+    assert extraction.dialogues == []
+    assert extraction.reason == ("verse" if kind == VERSE else "no_dialogue")
+
+
+@pytest.mark.parametrize("language", languages())
+def test_nothing_of_nothing(language: str) -> None:
+    """A book without blocks, or without speech, gives nothing, and says why."""
+    for blocks in ([], [Block("Nobody speaks.")], [Block("“")], [Block("—")], [Block("")]):
+        assert extract(blocks, load_rules(language), Speech()).reason == "no_dialogue"
+
+
+@pytest.mark.parametrize("style", FILLER)
+def test_style_is_told(style: str) -> None:
+    """The style found is named."""
+    assert of(FILLER[style] * 10, "de" if style == "» «" else "en").style == style
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("gap", -1), ("most_gap", 100), ("max_length", 0), ("min_turns", 1), ("gap", 1.5)]
+)
+def test_refuses_parameters(parameter: str, value: float) -> None:
+    """A parameter out of range is refused, by its name."""
+    with pytest.raises(ValueError, match=f"{parameter} must be a whole number"):
+        Speech(**{parameter: value})  # type: ignore[arg-type]

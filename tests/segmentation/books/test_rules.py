@@ -1,0 +1,91 @@
+"""Rules of a language: one small file each."""
+
+import pytest
+
+from edos_dataset.segmentation.books.conversations import Speech
+from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.segmentation.books.rules import Words, languages, load_rules, rules_of
+from edos_dataset.sources.books.book import Block
+
+SWEDISH = """
+quotes: ["” ”", "» »"]
+dashes: ["—", "–"]
+says: sade sa säger frågade svarade ropade viskade började fortsatte
+goes_on: fortsatte
+answers: svarade
+thinks: tänkte
+to_self: ["för sig själv"]
+writes: skrev brev
+pronouns: {han: m, hon: f, jag: i, de: p, den: null}
+articles: en ett den det sin hans hennes
+titles: {herr: m, fru: f, fröken: f}
+particles: då nu sedan inte
+stops: och med till i på som när
+later:
+  - nästa (?:dag|morgon)|samma kväll
+"""
+
+
+def test_seven_languages() -> None:
+    """There are rules of seven languages."""
+    assert languages() == ("de", "en", "es", "hu", "it", "nl", "pt")
+    assert all(load_rules(language).says for language in languages())
+
+
+def test_an_eighth_language_takes_twenty_lines() -> None:
+    """A language is added by one small file."""
+    assert len(SWEDISH.strip().splitlines()) < 20
+    blocks = [
+        Block(text)
+        for text in [
+            "— Var är hon? frågade Karl.",
+            "— Ute — svarade Anna — och ensam.",
+            "— Varför?",
+            "Nästa dag kom han.",
+            "— Är hon här?",
+            "— Ja.",
+        ]
+        * 5
+    ]
+    extraction = extract(blocks, rules_of(SWEDISH + "unmarked: true\n", "sv.yaml"), Speech())
+    assert [turn.text for turn in extraction.dialogues[0]] == ["Var är hon?", "Ute och ensam.", "Varför?"]
+    assert [turn.speaker for turn in extraction.dialogues[0]] == ["Karl", "Anna", "Karl"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", r"x\.yaml: "),
+        ("- a", r"x\.yaml: expected a mapping"),
+        ("quotess: []", r"x\.yaml: unknown key 'quotess'; did you mean 'quotes'\?"),
+        ("says: a", r"x\.yaml: the key 'quotes' is missing"),
+        ('quotes: ["“”"]', r"x\.yaml, quotes: expected two marks with a space between"),
+        ("quotes: a", r"x\.yaml, quotes: expected a list of texts"),
+        ("says: [a]", r"x\.yaml, says: expected words"),
+        ("unmarked: 1", r"x\.yaml, unmarked: expected true or false"),
+        ("pronouns: {he: x}", r"x\.yaml, pronouns: expected m, f, i"),
+        ("pronouns: a", r"x\.yaml, pronouns: expected words with the person of each"),
+        ('later: ["("]', r"x\.yaml, later: '\(' is no regular expression"),
+    ],
+)
+def test_refuses_wrong_files(text: str, message: str) -> None:
+    """What is wrong with a file is said with its key."""
+    whole = SWEDISH if ":" in text and not text.startswith(("quotess", "says: a")) else ""
+    kept = "\n".join(line for line in whole.splitlines() if not line.startswith(text.split(":")[0] + ":"))
+    kept = kept.replace("  - nästa (?:dag|morgon)|samma kväll", "") if text.startswith("later") else kept
+    with pytest.raises(ValueError, match=message):
+        rules_of(f"{kept}\n{text}\n", "x.yaml")
+
+
+def test_unknown_language_names_the_nearest() -> None:
+    """A language without rules is refused, with what there is."""
+    with pytest.raises(ValueError, match="did you mean 'en'"):
+        load_rules("eng")
+
+
+def test_words_by_their_beginning() -> None:
+    """A star stands for any ending."""
+    words = Words(("sag*", "rief"))
+    assert "sagte" in words
+    assert "riefen" not in words
+    assert words.meet(["und", "sagen"])
