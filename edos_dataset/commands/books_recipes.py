@@ -18,6 +18,7 @@ from edos_dataset.runs.pipeline import CorpusStep, Output, Stage
 from edos_dataset.runs.recipes import Item, RecipeError, load_recipe, nearest
 from edos_dataset.runs.settings import assign, override
 from edos_dataset.schema import BOOK_CONFIGS, BOOK_LANGUAGES, books_config
+from edos_dataset.segmentation.books.papers import WEIGHTS
 from edos_dataset.segmentation.books.stages import FindDialogues, FindDialoguesAsPapers
 from edos_dataset.sources.books.read import ReadBooks
 
@@ -93,6 +94,8 @@ def books_pipeline(
         raise RecipeError("--no-labels leaves the stage 'annotate' out, which --model is for; give one of the two")
     if name in BUILT_IN_BOOKS:
         spoken = language or "en"
+        if name == PAPERS and spoken not in WEIGHTS:
+            raise RecipeError(f"recipe papers knows no books in {name_of_language(spoken)}: give --recipe default")
         wanted = labels if labels is not None else model is not None or spoken in LABELLED_LANGUAGES
         pipeline = [*BUILT_IN_BOOKS[name](spoken), *([AnnotateDialogues()] if wanted else []), _output(spoken)]
     elif not Path(name).suffix and not Path(name).exists():

@@ -96,8 +96,8 @@ def ledger(
         notes: what the stages told.
 
     Returns:
-        `id`, `dialogues`, `utterances`, `kept` and `reason` (null of a kept one) of each book, in the order of their
-        keys; and of each file that could not be read `path`, `reason` and `detail`. The id is the number of Project
+        `id`, `dialogues`, `utterances`, `kept` and `reason` (null of a kept one) of each book, numbers
+        first; and of each file that could not be read `path`, `reason` and `detail`. The id is the number of Project
         Gutenberg or the name of the file, or where several books have that, the whole key.
     """
     counts: dict[str, list[int]] = {}
@@ -125,6 +125,7 @@ def ledger(
         reason = None if dialogues else reasons.get(book, NONE_LEFT)
         row = {"dialogues": dialogues, "utterances": utterances, "kept": dialogues > 0, "reason": reason}
         rows.append({"id": _short(book) if times[_short(book)] == 1 else book, **row})
+    rows.sort(key=lambda row: (not row["id"].isdecimal(), int(row["id"]) if row["id"].isdecimal() else 0, row["id"]))
     return rows, sorted(unread, key=lambda note: (note["path"], note["reason"]))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -204,8 +205,17 @@ def books_config(language: str) -> str:
     return f"gutenberg_{language}"
 
 
-BOOK_LANGUAGES: tuple[str, ...] = ("en", "de", "nl", "es", "it", "hu", "pt")
-"""Codes of the languages whose books are understood, each by its rules (`segmentation/books/rules`)."""
+def _book_languages() -> tuple[str, ...]:
+    """Return the languages that have rules, those of the Gutenberg Dialogue Dataset first."""
+    rules = Path(__file__).parents[1] / "segmentation" / "books" / "rules"
+    there = sorted(path.stem for path in rules.glob("*.yaml"))
+    return (*_OF_THE_PAPER, *(language for language in there if language not in _OF_THE_PAPER))
+
+
+_OF_THE_PAPER = ("en", "de", "nl", "es", "it", "hu", "pt")
+
+BOOK_LANGUAGES: tuple[str, ...] = _book_languages()
+"""Codes of the languages whose books are understood: who adds a file of rules has added its config."""
 
 
 def _books(language: str) -> Config:

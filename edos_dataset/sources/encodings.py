@@ -45,7 +45,10 @@ _NON_ASCII = re.compile(rb"[\x80-\xff][^\r\n]{0,%d}" % _BESIDE)
 # What a byte becomes if read as Windows-1252, and as Latin-1 where that has no character.
 _BYTES = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
 _CONTINUATIONS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
-_MISREAD = re.compile(f"[ÂÃÄÅ][{re.escape(_CONTINUATIONS)}]|â[{re.escape(_CONTINUATIONS)}]{{2}}")
+_CONTINUED = f"[{re.escape(_CONTINUATIONS)}]"
+_MISREAD = re.compile(f"[ÂÃÄÅ]{_CONTINUED}|â{_CONTINUED}{{2}}")
+# The same by first letter: a search for a letter takes a tenth of the time of one for any of five.
+_MISREADS = tuple(re.compile(f"{letter}{_CONTINUED}") for letter in ("Â", "Ã", "Ä", "Å", f"â{_CONTINUED}"))
 # "Â", "Ã", "â", and control characters
 _SUSPICIOUS = (re.compile(rb"\xc3[\x82\x83\xa2]"), re.compile(rb"\xc2[\x80-\x9f]"))
 _REPAIRABLE = re.compile(rb"[\xc2\xc3][\x80-\x9f\xa2]")  # whatever `repair` may change has one of these
@@ -96,7 +99,7 @@ def repair(text: str) -> tuple[str, str, float]:
         As `decode`.
     """
     shown = text.translate(_CONTROLS) if _CONTROL.search(text) else text
-    misread = sum(1 for _ in _MISREAD.finditer(shown))
+    misread = sum(len(pattern.findall(shown)) for pattern in _MISREADS)
     if misread and 2 * misread > sum(map(shown.count, "ÂÃâ")):
         repaired = _MISREAD.sub(_unread, shown)
         if repaired != shown:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from edos_dataset.sources.books.kinds import is_title
+from edos_dataset.sources.books.kinds import is_chapter
 
 _CAPITAL = "A-ZÀ-ÖØ-ÞŐŰŒŠŽ"
 _STAGE = r"(?:\s*(?:\([^()]{0,300}\)|\[[^\[\]]{0,300}\]))"
@@ -105,4 +105,4 @@ def _name_of(match: re.Match[str]) -> str | None:
 
 def _titled(name: str) -> bool:
     """Whether a name in capitals is that of a chapter."""
-    return is_title(name.capitalize())
+    return is_chapter(name.title())

@@ -22,6 +22,7 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _NUMERAL = re.compile(rf"{_NUMBER}[.):]?\s*$")
+_BETWEEN_DASHES = re.compile(rf"[–—-]+ ?{_NUMBER}\.? ?[–—-]+$")
 _NUMBERED = re.compile(rf"{_NUMBER}[.):—–-]+ ?[^\W\d_][^\n]*[^\W\d_]$")
 _PAGED = re.compile(r".*\S(?: {2,}|[ .]*\. ?|”  ?|\" )\d{1,4}\s*$")
 _CONTENTS = re.compile(
@@ -48,6 +49,21 @@ _ENTRY = re.compile(
 )
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
+_QUOTES = _SIGNS - frozenset("([")
+_BEGINNINGS = (
+    "Trans",
+    "NOTE ",
+    "Nota ",
+    "Opmer",
+    "OPMER",
+    "Anmer",
+    "Produ",
+    "E-tex",
+    "Etext",
+    "This ",
+    "Credi",
+    "Scann",
+)
 _TERMINAL = frozenset(".!?…:;,»”\"’'—–-)]")
 _NARROW = 0.78  # of the width that lines are wrapped at
 _LONGEST_TITLE = 120  # characters
@@ -80,13 +96,16 @@ class Kinds:
         end = text.find("\n")
         if end < 0:
             return self._kind_of_line(text.strip(), raw.blanks)
-        if first.isalpha() and end > self._narrow > 0 and text[-1] in _TERMINAL:
+        full = end > self._narrow > 0 and text[-1] in _TERMINAL
+        if full and (first.isalpha() or first in _QUOTES) and not text.startswith(_BEGINNINGS):
             return PARAGRAPH  # the common case, told without a look at the other lines
         return self._kind_of_lines(text, raw.blanks)
 
     def _kind_of_line(self, line: str, blanks: int) -> str:
-        if len(line) > _LONGEST_TITLE or line[0] in _SIGNS:
+        if len(line) > _LONGEST_TITLE:
             return PARAGRAPH
+        if line[0] in _SIGNS:
+            return HEADING if len(line) < 12 and _BETWEEN_DASHES.match(line) else PARAGRAPH
         if _RULE.match(line):
             return CONTENTS
         if _PAGED.match(line):
@@ -109,7 +128,11 @@ class Kinds:
                 return HEADING
             if text.isupper():
                 return HEADING
-        if _is_entries(lines):
+        if (
+            (text[-1].isdigit() or len(lines[0]) < self._narrow)
+            and _is_entries(lines)
+            or (len(lines) > 3 and text.isupper())
+        ):
             return CONTENTS
         return VERSE if self._is_verse(lines) else PARAGRAPH
 

@@ -36,7 +36,11 @@ def lay_out(text: str) -> Laid:
         text: its lines end with line feeds.
     """
     pieces = _BREAK.split("\n\n" + text.strip("\n") + "\n\n")
-    blocks = [Raw(body, min(gap.count("\n"), 9)) for body, gap in zip(pieces[2::2], pieces[1::2], strict=False) if body]
+    blocks = [
+        Raw(body, gap.count("\n") if len(gap) > 1 else 1)
+        for body, gap in zip(pieces[2::2], pieces[1::2], strict=False)
+        if body
+    ]
     sample = "\n".join(block.text for block in blocks[: _SAMPLE // 4]).split("\n")[:_SAMPLE]
     widths = sorted(map(len, sample))
     width = widths[len(widths) * 99 // 100] if widths else 0

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Callable
 from contextlib import suppress
 
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
@@ -32,14 +33,32 @@ def read_text(data: bytes, name: str, language: str | None) -> Book:
     Raises:
         ReadError: with the reason not_a_book or unknown_encoding.
     """
+    return _read(data, name, language, _structured)
+
+
+def outline_text(data: bytes, name: str, language: str | None) -> Book:
+    """Read what a plain text says of itself, its paragraphs being all of one kind: the recipe `papers` takes its text
+    as it is, and needs no more.
+
+    Raises:
+        ReadError: as `read_text`.
+    """
+    return _read(data, name, language, lambda text: tuple(map(Block, text.split("\n\n"))))
+
+
+def _read(data: bytes, name: str, language: str | None, blocks_of: Callable[[str], tuple[Block, ...]]) -> Book:
     text, encoding, confidence = decode_text(data, declared_encoding(data, name), language)
     book = unwrap(text)
     if book.text is text and _LICENCE.match(text):
         raise ReadError(NOT_A_BOOK, "the licence of Project Gutenberg")
     refuse_endless(book.text)
-    paragraphs, width = lay_out(book.text)
-    blocks = refuse_little(structure(paragraphs, list(map(Kinds(width).kind_of, paragraphs))))
+    blocks = refuse_little(blocks_of(book.text))
     return Book(blocks, book.language, book.title, book.author, book.year, encoding, confidence)
+
+
+def _structured(text: str) -> tuple[Block, ...]:
+    paragraphs, width = lay_out(text)
+    return structure(paragraphs, list(map(Kinds(width).kind_of, paragraphs)))
 
 
 def decode_text(data: bytes, declared: str | None, language: str | None) -> tuple[str, str, float]:

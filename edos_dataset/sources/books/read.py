@@ -8,10 +8,12 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest
 from edos_dataset.languages.codes import check_language
+from edos_dataset.languages.detection import LINE_CHARACTERS, SAMPLE_LINES
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.books import BLOCK, BOOK_SOURCE, READ_BOOKS
 from edos_dataset.schema.tables import DETAIL, READING, REASON
 from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
+from edos_dataset.sources.books.plain import outline_text
 from edos_dataset.sources.books.reading import read_book, read_plain
 from edos_dataset.sources.documents import (
     ForeignError,
@@ -28,7 +30,6 @@ OTHER_FILE = "other_file_of_book"
 """Reason of a readable file of which the book has a better one."""
 
 _FORMS = ("tei", "epub", "html", "text")  # the more a form says of what its parts are, the better
-_SAMPLE = 2000  # blocks that the language is told by
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,10 @@ class ReadBooks(Stage):
 
     def _read_file(self, row: "_Document") -> None:
         def read(data: bytes) -> None:
-            row.book = read_book(data, row.path, row.language)
+            outlined = self.plain and row.file["kind"] == "text"
+            row.book = (outline_text if outlined else read_book)(data, row.path, row.language)
             if self.plain:
                 row.text = read_plain(data, row.path)
-            _to_table([row])  # what no table can hold, such as half a character
 
         read_file(row.file, self.max_bytes, read)
 
@@ -121,9 +122,9 @@ class ReadBooks(Stage):
         path, header = row.file["language"], row.book.language
         # The catalogue or a folder has named the language wanted, or the file would not be here: a header may be wrong.
         claims = () if path else (("it", repr(header), header),)
-        blocks = row.book.blocks
-        step = -(-len(blocks) // _SAMPLE)
-        texts = [block.text for block in blocks[::step] if block.kind not in (NOTE, CONTENTS)]
+        said = " ".join(block.text for block in row.book.blocks if block.kind not in (NOTE, CONTENTS))
+        step = max(LINE_CHARACTERS, len(said) // SAMPLE_LINES)  # a paragraph may be a whole book
+        texts = [said[start : start + LINE_CHARACTERS] for start in range(0, len(said), step)]
         refuse_foreign(claims, texts if self.detect_language else [], self.language)
 
 
@@ -151,9 +152,10 @@ class _Document:
         assert self.book is not None
         size = sum(len(block.text) for block in self.book.blocks)
         lost = any("\ufffd" in block.text for block in self.book.blocks)
-        form = _FORMS.index(self.file["kind"]) if self.text is None else -_FORMS.index(self.file["kind"])
+        form = _FORMS.index(self.file["kind"])
         doubtful = "," in self.book.encoding or self.book.encoding_confidence < 0.9
-        return lost, doubtful, form, -round(np.log(max(size, 1)) * 20), self.file["document_id"]
+        fit = (lost, doubtful, form) if self.text is None else (-form, lost, doubtful)
+        return *fit, -round(np.log(max(size, 1)) * 20), self.file["document_id"]
 
 
 def _to_table(rows: list[_Document]) -> pa.Table:
