@@ -116,8 +116,7 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
             return True
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
-    further = any(verb in rules.goes_on for verb in turn.verbs)
-    return further and bool(before.tail or gap.texts or before.verbs)
+    return turn.further and bool(before.tail or before.verbs)
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

@@ -30,6 +30,7 @@ class Turn:
         lead: narration before it in its paragraph.
         tail: narration after it in its paragraph.
         open: its last quote is not closed.
+        further: the narrator says beside its first quote that the speaker goes on.
     """
 
     texts: list[str]
@@ -41,6 +42,7 @@ class Turn:
     lead: str = ""
     tail: str = ""
     open: bool = False
+    further: bool = False
 
     def hear(self, speaker: Speaker | None) -> None:
         """Take in what the narrator tells of its speaker; what is known stays."""
@@ -106,6 +108,8 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
                 turns[-1].texts[-1] += ","
             turns[-1].texts.append(speech)
         turn = turns[-1]
+        if new:
+            turn.further = any(speaker is not None and speaker.verb in rules.goes_on for speaker in (lead, told))
         turn.hear(lead)
         turn.hear(told)
         pending = after
