@@ -1,12 +1,12 @@
-"""Dialogues of books, read in their book: how many are without any error, by the error types of the paper's Section 4.
+r"""Dialogues of books, read in their book: how many are without any error, by the error types of the paper's Section 4.
 
-    python evaluation/judged_books.py sample --books gutenberg/en --language en --unit dialogues --number 50 \\
+    python evaluation/judged_books.py sample --books gutenberg/en --language en --unit dialogues --number 50 \
         --out build/read
     # a reader reads build/read/sheet.txt, and nothing else, and writes verdicts.txt
     python evaluation/judged_books.py tally --key build/read/key.jsonl --verdicts verdicts.txt
 
-`sample` extracts the dialogues of every file of a folder, draws dialogues or pairs of turns in a row, as evenly from the
-books as it goes, shuffles them, and writes the sheet: each with the paragraphs around it, without its source. `tally`
+`sample` extracts the dialogues of every file of a folder, draws dialogues or pairs of turns in a row, as evenly from
+the books as it goes, shuffles them, and writes the sheet: each with the paragraphs around it, without its source. `tally`
 adds the verdicts to `judged_books.jsonl`, which holds no text, in place of those of the same language and unit, and
 the figures to `judged_books.json`; without `--key` it counts those again.
 """
