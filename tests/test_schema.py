@@ -34,6 +34,7 @@ ELSEWHERE = {
     "runs/likeness.py": "SKETCH: hashes of what a unit says, between two processes of a corpus step",
     "runs/passage.py": "SURPLUS: REMOVALS with the shard before it, likewise",
     "runs/pipeline.py": "REMOVALS: what a corpus step tells a run; nothing else reads it, and it is not published",
+    "sources/books/read.py": "READ_BOOKS with the columns REASON and DETAIL behind, both of schema",
     "sources/read.py": "LINES with the columns REASON and DETAIL behind, both of schema",
 }
 """The modules that put a schema together beside `edos_dataset.schema`, and why."""

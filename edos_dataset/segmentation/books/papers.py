@@ -85,8 +85,8 @@ def extract_as_papers(text: str, language: str, parameters: Papers | None = None
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     delimiter, count = choose_delimiter(text, language)
     style = _STYLES.get(delimiter, delimiter)
-    parts = max(count_words(text), 1) / PER_WORDS
-    if count / parts <= parameters.min_delimiters:
+    parts = count_words(text) / PER_WORDS
+    if not parts or count / parts <= parameters.min_delimiters:
         return Extraction([], style, "few_delimiters")
     found = find_dialogues(text, language, delimiter, parameters.dialog_gap)
     if language in _DASH_LANGUAGES and found.doubles / parts <= parameters.min_double_delimiters:

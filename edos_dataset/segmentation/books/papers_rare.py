@@ -80,7 +80,8 @@ def unknown_shares(dialogues: pa.ListArray, known: pa.StringArray) -> Doubles:
     lengths = pc.list_value_length(dialogues).to_numpy(zero_copy_only=False)
     unknown = pc.invert(pc.is_in(dialogues.flatten(), value_set=known)).to_numpy(zero_copy_only=False)
     of_dialogue = np.repeat(np.arange(len(lengths)), lengths)
-    return np.bincount(of_dialogue, unknown, minlength=len(lengths)) / np.maximum(lengths, 1)
+    shares: Doubles = np.bincount(of_dialogue, unknown, minlength=len(lengths)) / np.maximum(lengths, 1)
+    return shares
 
 
 def are_rare(shares: Doubles, threshold: float = RARE_SHARE) -> Bools:

@@ -1,0 +1,60 @@
+"""Dialogues of books drawn, shown without their source, judged and counted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.judged_books import main
+
+TALK = "“Will you come?” asked Tom.\n\n“I will,” said Ann.\n\n“Today?”\n\n"
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    folder = tmp_path / "books"
+    folder.mkdir()
+    (folder / "one.txt").write_text((TALK + "He left. " * 300 + "\n\n") * 12, encoding="utf-8")
+    (folder / "two.txt").write_text((TALK + "She left. " * 300 + "\n\n") * 12, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(("unit", "turns"), [("dialogues", 3), ("pairs", 2)])
+def test_draws_evenly_judges_and_counts(books: Path, tmp_path: Path, unit: str, turns: int) -> None:
+    """As many of each book are drawn, none is named on the sheet, and the verdicts are counted by kind."""
+    out, judged = tmp_path / "read", tmp_path / "judged.jsonl"
+    sampled = ["sample", "--books", str(books), "--language", "en", "--unit", unit, "--number", "6"]
+    main([*sampled, "--out", str(out)])
+    key = [json.loads(line) for line in (out / "key.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sorted(record["book"] for record in key) == ["one.txt"] * 3 + ["two.txt"] * 3
+    assert {len(record["digests"]) for record in key} == {turns}
+    sheet = (out / "sheet.txt").read_text(encoding="utf-8")
+    assert ".txt" not in sheet
+    assert f"[{turns}] " in sheet
+    verdicts = tmp_path / "verdicts.txt"
+    verdicts.write_text("1 ok\n2 speakers\n3 gap_big same\n4 ok\n5 ok\n6 speakers\n")
+    tally = ["tally", "--key", str(out / "key.jsonl"), "--verdicts", str(verdicts), "--judged", str(judged)]
+    main(tally)
+    main(tally)
+    figures = json.loads(judged.with_suffix(".json").read_text(encoding="utf-8"))[f"en {unit}"]
+    assert (figures["read"], figures["without_error"], figures["without_error_but_speakers"]) == (6, 3, 5)
+    assert figures["errors"] == {"speakers": 2, "same": 1, "gap_big": 1}
+    assert "come" not in judged.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "message"), [("1 wrong", "no kind of error"), ("9 ok", "no number 9"), ("ok", "expected NUMBER")]
+)
+def test_refuses_wrong_verdicts(books: Path, tmp_path: Path, verdict: str, message: str) -> None:
+    """A verdict of another form is an error in a sentence."""
+    out = tmp_path / "read"
+    main(["sample", "--books", str(books), "--language", "en", "--number", "1", "--out", str(out)])
+    (tmp_path / "verdicts.txt").write_text(verdict + "\n")
+    with pytest.raises(SystemExit, match=message):
+        main(["tally", "--key", str(out / "key.jsonl"), "--verdicts", str(tmp_path / "verdicts.txt")])
+
+
+def test_refuses_more_than_there_are(books: Path, tmp_path: Path) -> None:
+    """More than there are cannot be drawn."""
+    with pytest.raises(SystemExit, match="there are 24 to draw 50 from"):
+        main(["sample", "--books", str(books), "--language", "en", "--out", str(tmp_path / "read")])
