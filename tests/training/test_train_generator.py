@@ -85,6 +85,7 @@ def test_a_toy_copy_task_is_learned_to_almost_nothing(place, tmp_path):
     assert figures["test"]["cross_entropy"] < 0.1, "openings that it never saw are copied"
     assert figures["test"]["perplexity"] == pytest.approx(math.exp(figures["test"]["cross_entropy"]))
     assert figures["unigram"]["perplexity"] > 5
+    assert figures["test"]["history_gain"] > 2, "behind the history of another pair the copy is wrong"
 
 
 def test_a_training_leaves_a_folder_that_loads_and_answers(place):
@@ -124,8 +125,10 @@ def test_a_training_leaves_a_folder_that_loads_and_answers(place):
 def test_who_is_told_the_label_answers_better(place):
     settings = ("--set", "epochs=8", "--set", "learning_rate=0.003")
     told, untold = (finished(place, name, *settings, out=f"{name}-said", data="saying") for name in ("silent", "plain"))
-    with_label, without = (read(folder, "metrics.json")["test"]["perplexity"] for folder in (told, untold))
-    assert with_label < 1.5 < without, "four labels are drawn, each a single answer"
+    with_label, without = (read(folder, "metrics.json")["test"] for folder in (told, untold))
+    assert with_label["perplexity"] < 1.5 < without["perplexity"], "four labels are drawn, each a single answer"
+    assert abs(with_label["history_gain"]) < 0.02, "the label tells all, and the history nothing"
+    assert "hardly reads the history" in (told / "README.md").read_text()
 
 
 def test_a_predictor_learns_which_label_comes(place):

@@ -16,7 +16,7 @@ from edos_dataset.arrays import Ints
 from training.classifier.batches import WeightAverage
 from training.classifier.model import grouped
 from training.generator.batches import epoch, forward_passes, updates_in_epoch
-from training.generator.measure import costs_of, figures_of
+from training.generator.measure import costs_of, figures_of, history_gain
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe
 from training.generator.tasks import Learner, Task
@@ -72,6 +72,8 @@ def fit(
                     task, validation, held, *costs_of(model, task, validation, held, recipe, accelerator)
                 )
                 value = figures.pop("cross_entropy")
+                if (gain := history_gain(model, task, validation, recipe, accelerator)) is not None:
+                    figures["history_gain"] = gain
                 if progress.judge(value, recipe.patience) and accelerator.is_main_process:
                     progress.keep_best(model, arguments.out)
             log.evaluation(progress.update, value, **figures)

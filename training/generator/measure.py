@@ -14,14 +14,23 @@ from edos_dataset.arrays import Doubles, Ints
 from training.generator.batches import forward_passes
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import Task
+from training.generator.tasks import OwnTask, Task, among_strangers
+
+_OF_GAIN = 1000
+"""Most pairs by which it is told what histories are worth."""
 
 
 def costs_of(
-    model: torch.nn.Module, task: Task, pairs: Pairs, rows: Ints, recipe: GeneratorRecipe, accelerator: Accelerator
+    model: torch.nn.Module,
+    task: Task,
+    pairs: Pairs,
+    rows: Ints,
+    recipe: GeneratorRecipe,
+    accelerator: Accelerator,
+    strange: bool = False,
 ) -> tuple[Doubles, Ints]:
     """Return what the targets of some pairs cost, nats [rows], and how many of them are the most probable, [rows];
-    every process computes a part and gets them all.
+    every process computes a part and gets them all. `strange` puts every target behind the history of another pair.
     """
     model.eval()
     parts: list[tuple[Ints, Doubles, Ints]] = []
@@ -29,13 +38,29 @@ def costs_of(
     with torch.inference_mode(), accelerator.autocast():
         for batch in passes[accelerator.process_index :: accelerator.num_processes]:
             inputs = {name: value.to(accelerator.device) for name, value in task.batch(pairs, batch).items()}
-            nats, right = task.losses(model, inputs, 0.0)
+            nats, right = task.losses(model, among_strangers(inputs) if strange else inputs, 0.0)
             parts.append((batch, nats.double().cpu().numpy(), right.cpu().numpy()))
     parts = gather_object(parts)  # a process may have had none
     nats_of, right_of = np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
     for batch, nats_here, right_here in parts:
         nats_of[batch], right_of[batch] = nats_here, right_here
     return nats_of[rows], right_of[rows]
+
+
+def history_gain(
+    model: torch.nn.Module, task: Task, pairs: Pairs, recipe: GeneratorRecipe, accelerator: Accelerator
+) -> float | None:
+    """Return how many nats a target costs more behind the history of another pair than behind its own, on some pairs
+    of a part: near 0, the model doesn't read what it answers, however low its perplexity. None where it reads history
+    and answer in one row, or there is one pair alone.
+    """
+    if not isinstance(task, OwnTask) or len(pairs) < 2:
+        return None
+    rows = np.sort(np.random.default_rng([recipe.seed, len(pairs)]).permutation(len(pairs))[:_OF_GAIN])
+    own, others = (
+        costs_of(model, task, pairs, rows, recipe, accelerator, strange)[0].sum() for strange in (False, True)
+    )
+    return float(others - own) / int(task.targets(pairs)[rows].sum())
 
 
 def figures_of(task: Task, pairs: Pairs, rows: Ints, nats: Doubles, right: Ints) -> dict[str, float]:
@@ -59,7 +84,9 @@ def measured(
     nats, right = costs_of(model, task, pairs, rows, recipe, accelerator)
     sizes = {"pairs": len(pairs), "targets": int(task.targets(pairs).sum())}
     sizes |= {"words": int(pairs.words[pairs.answer].sum()), **pairs.left_out}
-    return figures_of(task, pairs, rows, nats, right) | sizes
+    gain = history_gain(model, task, pairs, recipe, accelerator)
+    told = {} if gain is None else {"history_gain": gain}
+    return figures_of(task, pairs, rows, nats, right) | told | sizes
 
 
 def unigram(task: Task, train: Pairs, part: Pairs, vocabulary: int, of_labels: bool) -> dict[str, float]:

@@ -132,6 +132,14 @@ class LabelTask(OwnTask):
         return nats, (logits.argmax(1) == batch["targets"]).long()
 
 
+def among_strangers(batch: Batch) -> Batch:
+    """Return a batch of a model of ours in which every answer, or label of one, stands behind the history of the next
+    pair.
+    """
+    history = ("input_ids", "attention_mask", "segment_ids", "label_ids")
+    return {name: value.roll(1, 0) if name in history else value for name, value in batch.items()}
+
+
 def token_losses(logits: torch.Tensor, targets: torch.Tensor, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the summed cross-entropy of each row's targets, [rows], and how many of them are the most probable token.
 

@@ -61,6 +61,9 @@ _FIGURES = (
     ("cross_entropy", "cross-entropy, nats", "{:.4f}"),
 )
 
+_LEAST_GAIN = 0.02
+"""Nats a target that a history has to be worth to a model that reads it."""
+
 
 def render_response_card(record: Row, figures: Row, beside: str = "") -> str:
     """Return the README of the folder of a response model or of a predictor.
@@ -149,6 +152,10 @@ def _flaws(record: Row, figures: Row) -> str:
             lines.insert(0, f"**It is wrong on {wrong} of its test answers** when it may name one label only.")
         else:
             lines.append(f"**It knows little of what comes:** {wrong} of the next tokens of true answers surprise it.")
+    gain = test.get("history_gain")
+    if gain is not None and gain < _LEAST_GAIN:
+        read = f"with its own history a target costs it {gain:.3f} nats less than with another pair's"
+        lines.insert(0, f"**It hardly reads the history:** {read}, so the label alone makes its answers.")
     lines += [sentence for sentence in record.get("limitations", []) if sentence not in lines]
     return "\n".join(f"- {prose(line)}" for line in lines)
 
@@ -204,6 +211,9 @@ def _results(figures: Row) -> str:
         for key, name, form in _FIGURES
         if figures["test"].get(key) is not None
     ]
+    if any(column.get("history_gain") is not None for column in columns):
+        told = (f"{c['history_gain']:.3f}" if c.get("history_gain") is not None else MISSING for c in columns)
+        rows.append(["nats that its history saves, a target", *told])
     rows.append(["most probable is right", *(percent(column.get("accuracy")) for column in columns)])
     pairs = figures["test"].get("pairs")
     of = f"On {pairs:,} held-out pairs" if pairs is not None else "On the held-out pairs"
