@@ -19,7 +19,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -49,9 +49,10 @@ def histories(config: ResponseConfig, number: int, length: int) -> Given:
 def load_model(arguments: argparse.Namespace) -> ResponseModel:
     """Return the trained model of `--model`, or one of the papers' size with random weights."""
     if arguments.model is not None:
-        return load_own(arguments.model, ResponseModel, "cpu", packed=False)[0]
+        return cast(ResponseModel, load_own(arguments.model, ResponseModel, "cpu", packed=False)[0])
     torch.manual_seed(0)
-    return ResponseModel(ResponseConfig(arguments.vocabulary, num_response_labels=41, num_segments=2)).train(False)
+    model = ResponseModel(ResponseConfig(arguments.vocabulary, num_response_labels=41, num_segments=2))
+    return cast(ResponseModel, model.train(False))
 
 
 @torch.inference_mode()
@@ -104,7 +105,7 @@ def compare(length: int, arguments: argparse.Namespace) -> dict[str, Any]:
     plain = load_model(arguments)
     packed = deepcopy(plain)
     pack_linears(packed)
-    given = histories(plain.config, arguments.batch, arguments.history)
+    given = histories(cast(ResponseConfig, plain.config), arguments.batch, arguments.history)
     first = {name: value[:1] for name, value in given.items()}
     settings: dict[str, Any] = {"beams": arguments.beams, "max_tokens": length}
     forms: dict[str, tuple[Search, Given]] = {

@@ -86,12 +86,8 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
             raise ValueError(f"pad_token_id, bos_token_id and eos_token_id must be below vocab_size, {vocab_size}")
         if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
             raise ValueError(f"dropout must be a number, at least 0 and below 1, got {dropout!r}")
-        self.vocab_size, self.hidden_size, self.num_layers, self.num_heads = (
-            vocab_size,
-            hidden_size,
-            num_layers,
-            num_heads,
-        )
+        self.vocab_size, self.hidden_size = vocab_size, hidden_size
+        self.num_layers, self.num_heads = num_layers, num_heads
         self.intermediate_size, self.max_positions, self.dropout = intermediate_size, max_positions, dropout
         self.num_response_labels, self.num_segments, self.tie_output = num_response_labels, num_segments, tie_output
         self.history_turns = history_turns
