@@ -30,6 +30,7 @@ REASONS: dict[str, str] = {
     "no_dialogue": "Nobody answers anybody in the book, as far as its quotes and dashes tell.",
     "no_dialogue_left": "All dialogues of the book have left later, each for a reason of its own.",
     "other_file_of_book": "The book has a better file, which was taken.",
+    "verse": "The book is in verse, without speech that the stage `dialogues` could tell from it.",
     "strange_words": "The book's words are not those of the other books: old language, a dictionary, noise.",
     # lines
     "credit": "The line names who made or offers the subtitle.",
