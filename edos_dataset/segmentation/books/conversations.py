@@ -8,7 +8,6 @@ from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
-
 _NEWCOMER = 150  # characters of narration behind which somebody named anew begins another conversation
 
 
@@ -70,7 +69,7 @@ def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parame
         return False
     known = [other for other in dialogue[-6:] if other.name is not None]
     returns = turn.name is not None and any(same(turn, other, rules) for other in known)
-    if turn.name is not None and known and not returns and length > _NEWCOMER:
+    if gap.texts and turn.name is not None and known and not returns and length > _NEWCOMER:
         return False
     if length <= parameters.gap:
         return True
@@ -122,7 +121,7 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     if told is not None:
         if not turn.verbs:
             turn.hear(told)
-        if same(before, turn, rules) or (not gap.texts and told.name is None and not differ(before, turn, rules)):
+        if same(before, turn, rules) or (not gap.texts and told.name is None and told.person in (None, before.person)):
             return True
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
