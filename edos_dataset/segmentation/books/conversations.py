@@ -125,7 +125,7 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
             return True
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
-    return turn.further and bool(before.tail or before.verbs)
+    return turn.further and turn.name is None and bool(before.tail or before.verbs)
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:
