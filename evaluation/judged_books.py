@@ -1,13 +1,14 @@
-"""Dialogues of books, read in their book: how many are without any error, by the error types of the paper's Section 4.
+r"""Dialogues of books, read in their book: how many are without any error, by the error types of the paper's Section 4.
 
-    python evaluation/judged_books.py sample --books gutenberg/en --language en --unit dialogues --number 50 --out build/read
+    python evaluation/judged_books.py sample --books gutenberg/en --language en --unit dialogues --number 50 \
+        --out build/read
     # a reader reads build/read/sheet.txt, and nothing else, and writes verdicts.txt
     python evaluation/judged_books.py tally --key build/read/key.jsonl --verdicts verdicts.txt
 
-`sample` extracts the dialogues of every file of a folder, draws dialogues (as evenly from the books as it goes) or pairs
-of turns in a row, shuffles them, and writes the sheet: each with the paragraphs around it, without its source. `tally`
-adds the verdicts to `judged_books.jsonl`, which holds no text, in place of those of the same language and unit, and the
-figures to `judged_books.json`; without `--key` it counts those again.
+`sample` extracts the dialogues of every file of a folder, draws dialogues or pairs of turns in a row, as evenly from
+the books as it goes, shuffles them, and writes the sheet: each with the paragraphs around it, without its source.
+`tally` adds the verdicts to `judged_books.jsonl`, which holds no text, in place of those of the same language and unit,
+and the figures to `judged_books.json`; without `--key` it counts those again.
 """
 
 import argparse
@@ -141,6 +142,10 @@ def sheet_of(drawn: Sequence[Drawn], unit: str) -> str:
             if len(text) > _LONGEST:
                 text = f"{text[: _LONGEST // 2]} […] {text[-_LONGEST // 2 :]}"
             lines.append(f"{f'[{marks}]' if marks else '   '} {text}\n")
+            if "|" in marks:
+                lines += [
+                    f"      {at}: {turn.text}\n" for at, turn in enumerate(turns, 1) if place == turn.paragraphs[0]
+                ]
     return "".join(lines)
 
 

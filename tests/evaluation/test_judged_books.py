@@ -56,5 +56,5 @@ def test_refuses_wrong_verdicts(books: Path, tmp_path: Path, verdict: str, messa
 
 def test_refuses_more_than_there_are(books: Path, tmp_path: Path) -> None:
     """More than there are cannot be drawn."""
-    with pytest.raises(SystemExit, match="there are 24 to draw 50 from"):
+    with pytest.raises(SystemExit, match=r"there are \d+ to draw 50 from"):
         main(["sample", "--books", str(books), "--language", "en", "--out", str(tmp_path / "read")])

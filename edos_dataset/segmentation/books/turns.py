@@ -10,6 +10,7 @@ from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_af
 _ENDS = frozenset(".!?…,;:—–-")
 _LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+")
+_NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _FAR = 250  # the same, of a lead-in
@@ -30,6 +31,7 @@ class Turn:
         lead: narration before it in its paragraph.
         tail: narration after it in its paragraph.
         open: its last quote is not closed.
+        further: the narrator says beside its first quote that the speaker goes on.
     """
 
     texts: list[str]
@@ -41,6 +43,7 @@ class Turn:
     lead: str = ""
     tail: str = ""
     open: bool = False
+    further: bool = False
 
     def hear(self, speaker: Speaker | None) -> None:
         """Take in what the narrator tells of its speaker; what is known stays."""
@@ -96,7 +99,7 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
             pair = parts.pair or ("", "")
             pending = f"{pending} {pair[0]}{speech}{pair[1]} {after}".strip()
             continue
-        new = not turns or _another(turns[-1], pending, speech, lead, told, rules)
+        new = not turns or _another(turns[-1], pending, speech, lead, told, parts, rules)
         if turns and pending:
             turns[-1].narration.append(pending)
         if new:
@@ -106,6 +109,8 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
                 turns[-1].texts[-1] += ","
             turns[-1].texts.append(speech)
         turn = turns[-1]
+        if new:
+            turn.further = any(speaker is not None and speaker.verb in rules.goes_on for speaker in (lead, told))
         turn.hear(lead)
         turn.hear(told)
         pending = after
@@ -117,12 +122,17 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
     return turns, pending
 
 
-def _another(turn: Turn, between: str, speech: str, lead: Speaker | None, told: Speaker | None, rules: Rules) -> bool:
+def _another(
+    turn: Turn, between: str, speech: str, lead: Speaker | None, told: Speaker | None, parts: Parts, rules: Rules
+) -> bool:
     """Say whether another person speaks after some narration in the same paragraph."""
+    dashed = parts.pair is None
     if between in _BETWEEN_TURNS:
         return turn.texts[-1][-1] in ".!?…" and speech[0] not in ".,;:…" and not speech[0].islower()
     if lead is not None and (differ(turn, lead, rules) or (lead.name and not (turn.name or turn.person or turn.verbs))):
         return True
+    if rules.run_in and dashed and turn.verbs and between.endswith(".") and told is not None:
+        return told.verb not in rules.goes_on and (told.name is not None or told.person is not None)
     return told is not None and differ(turn, told, rules)
 
 
@@ -141,7 +151,7 @@ def _is_speech(
     if letter is None:
         return False
     if parts.pair is None:
-        return True
+        return not _NUMERAL.fullmatch(speech)
     if parts.begins_open and before == "":
         return True
     marked = speech[-1] in _ENDS or after[:1] == ","
@@ -150,7 +160,11 @@ def _is_speech(
     end = before[-1]
     if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
         return False
-    if (told is None or told.verb in rules.writes) and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower())):
+    if (
+        not goes_on
+        and (told is None or told.verb in rules.writes)
+        and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower()))
+    ):
         return False
     if end.isalnum() or end in "’')":
         return marked and (told is not None or goes_on) and len(speech) > 1
