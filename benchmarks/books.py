@@ -1,14 +1,15 @@
 """CPU seconds a megabyte of English books, from their text to the dialogues that stay: recipe `papers` beside the same
-steps line by line, beside what the authors' code took elsewhere, and beside one pass of a regular expression; and the
-peak memory of `edos books` on books and on ten times as many.
+steps line by line, beside what the authors' code took elsewhere, and beside one pass of a regular expression; the
+default recipe's reading and extraction; and the peak memory of `edos books` on books and on ten times as many.
 
     python benchmarks/books.py $EDOS_DATA_DIR --copies 3 --repeats 5
 
 FOLDER/gutenberg/en gives the books, which are copied --copies times; plays stay out, which the plain way does not know.
 All work in one process on one core, in turns, so that a busy machine slows all; told are seconds of the processor, the
 median and the fastest of --repeats. `papers` is pre-filter, extraction, length and rare words; reading (encoding,
-header) is measured apart. `plain` reads and writes files between its steps, as the authors' code does
-(`plain_books.py`). Both must find the same dialogues. Writes benchmarks/books.json.
+header; for the default recipe the kinds of paragraphs, too) is measured apart. `plain` reads and writes files between
+its steps, as the authors' code does (`plain_books.py`). Both must find the same dialogues. Writes
+benchmarks/books.json.
 """
 
 import argparse
@@ -29,6 +30,8 @@ from benchmarks import plain_books
 from benchmarks.machine import command_line, describe_machine
 from benchmarks.memory import run_measured
 from edos_dataset.runs.shards import write_text
+from edos_dataset.segmentation.books.conversations import Speech
+from edos_dataset.segmentation.books.extraction import extract
 from edos_dataset.segmentation.books.papers import extract_as_papers
 from edos_dataset.segmentation.books.papers_rare import are_rare, tokens_of, unknown_shares, vocabulary
 from edos_dataset.segmentation.books.papers_words import (
@@ -39,8 +42,8 @@ from edos_dataset.segmentation.books.papers_words import (
     sizes_of,
     word_counts,
 )
-from edos_dataset.sources.books.gutenberg import declared_encoding, unwrap
-from edos_dataset.sources.books.plain import decode_text
+from edos_dataset.segmentation.books.rules import load_rules
+from edos_dataset.sources.books.reading import read_book, read_plain
 
 STATED = (0.67, 0.80)
 """CPU seconds a megabyte of the authors' code on 18.59 MB of English; it was measured elsewhere."""
@@ -65,8 +68,7 @@ class Clock:
 
 def read(path: Path) -> str:
     """Return the text of a book without header and licence."""
-    data = path.read_bytes()
-    return unwrap(decode_text(data, declared_encoding(data, path.name), "en")[0]).text
+    return read_plain(path.read_bytes(), path.name)
 
 
 def as_papers(texts: Sequence[str], clock: Clock) -> list[list[str]]:
@@ -82,6 +84,17 @@ def as_papers(texts: Sequence[str], clock: Clock) -> list[list[str]]:
     kept = [dialogue for dialogue, drop in zip(dialogues, rare, strict=True) if not drop]
     clock.lap("post_filter")
     return kept
+
+
+def by_default(books: Sequence[Path]) -> dict[str, float]:
+    """Return the seconds in which the default recipe reads books, and in which it finds their dialogues."""
+    clock, rules, speech = Clock(), load_rules("en"), Speech()
+    read_books = [read_book(path.read_bytes(), path.name, "en") for path in books]
+    clock.lap("default: reading")
+    for book in read_books:
+        extract(book.blocks, rules, speech)
+    clock.lap("default: extract")
+    return clock.seconds
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -112,7 +125,8 @@ def measure_speed(books: Sequence[Path], repeats: int) -> dict[str, Any]:
             as_papers(texts, clock)
             round_of = {f"papers: {step}": value for step, value in clock.seconds.items()}
             round_of["papers"] = sum(clock.seconds.values())
-            round_of["reading"] = spent(lambda: [read(path) for path in books])
+            round_of["papers: reading, apart"] = spent(lambda: [read(path) for path in books])
+            round_of |= by_default(books)
             round_of["plain"] = spent(lambda: plain_books.run(paths, folder))
             round_of["regular expression"] = spent(lambda: [sum(1 for _ in _QUOTED.finditer(text)) for text in texts])
             for way, value in round_of.items():
@@ -125,14 +139,16 @@ def measure_speed(books: Sequence[Path], repeats: int) -> dict[str, Any]:
 def figures(seconds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
     """Return medians and minima of the seconds a megabyte, and how they are to each other."""
     median = {way: statistics.median(each) for way, each in seconds.items()}
+    default = median["default: extract"] + median["papers: pre_filter"] + median["papers: post_filter"]
     return {
         "cpu_seconds_a_megabyte": {
             way: {"median": round(median[way], 4), "fastest": round(min(each), 4)} for way, each in seconds.items()
         },
         "plain_words": plain_books.word_tokenizer()[0],
         "times_plain": round(median["plain"] / median["papers"], 1),
-        "times_plain_with_reading": round(median["plain"] / (median["papers"] + median["reading"]), 1),
+        "times_plain_with_reading": round(median["plain"] / (median["papers"] + median["papers: reading, apart"]), 1),
         "times_stated": [round(stated / median["papers"], 1) for stated in STATED],
+        "default_times_plain": round(median["plain"] / default, 1),
         "times_regular_expression": round(median["papers"] / median["regular expression"], 2),
     }
 
