@@ -6,9 +6,9 @@ r"""Dialogues of books, read in their book: how many are without any error, by t
     python evaluation/judged_books.py tally --key build/read/key.jsonl --verdicts verdicts.txt
 
 `sample` extracts the dialogues of every file of a folder, draws dialogues or pairs of turns in a row, as evenly from
-the books as it goes, shuffles them, and writes the sheet: each with the paragraphs around it, without its source. `tally`
-adds the verdicts to `judged_books.jsonl`, which holds no text, in place of those of the same language and unit, and
-the figures to `judged_books.json`; without `--key` it counts those again.
+the books as it goes, shuffles them, and writes the sheet: each with the paragraphs around it, without its source.
+`tally` adds the verdicts to `judged_books.jsonl`, which holds no text, in place of those of the same language and unit,
+and the figures to `judged_books.json`; without `--key` it counts those again.
 """
 
 import argparse

@@ -149,7 +149,7 @@ def test_columns_are_named_nowhere_else():
     assert {name for name in makers if not name.startswith("schema/")} == set(ELSEWHERE)
     assert {name for name in makers if name.startswith("schema/")} == {
         "schema/books.py",
-        "schema/configs.py",
+        "schema/features.py",
         "schema/tables.py",
     }
 

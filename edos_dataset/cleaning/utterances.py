@@ -5,7 +5,6 @@ Section 3).
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,8 +37,8 @@ class LimitUtterances(Stage):
         """Cut BOOK_DIALOGUES at their long utterances."""
         turns, _ = unnest(table, "turns")
         words = pc.add(pc.count_substring_regex(turns.field("text"), r"\s+"), 1)
-        long = pa.array(np.where(words.to_numpy(zero_copy_only=False) > self.max_words, "too_long", None), pa.string())
-        return _named_apart(cut_turns(table, long))
+        reasons = ["too_long" if number > self.max_words else None for number in words.to_pylist()]
+        return _named_apart(cut_turns(table, reasons))
 
 
 def _named_apart(table: pa.Table) -> pa.Table:

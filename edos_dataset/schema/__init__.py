@@ -25,7 +25,7 @@ from edos_dataset.schema.configs import Config as Config
 from edos_dataset.schema.configs import arrow_schema as arrow_schema
 from edos_dataset.schema.configs import books_config as books_config
 from edos_dataset.schema.configs import features as features
-from edos_dataset.schema.configs import list_of as list_of
+from edos_dataset.schema.features import list_of as list_of
 from edos_dataset.schema.reasons import REASONS as REASONS
 from edos_dataset.schema.reasons import meaning as meaning
 from edos_dataset.schema.tables import ANSWERS as ANSWERS

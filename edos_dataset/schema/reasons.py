@@ -24,12 +24,13 @@ REASONS: dict[str, str] = {
     "unreadable_folder": "The system does not let the folder be listed, so its files are not known.",
     "unreadable_zip": "The archive cannot be opened, so its files are not known.",
     # books
-    "few_delimiters": "The book has fewer quotes or dashes than the stage `dialogues` asks of one with speech.",
-    "few_dialogues": "The book has fewer dialogues for its length than the stage `dialogues` asks for.",
-    "few_double_delimiters": "Fewer paragraphs of the book have two dashes than the stage `dialogues` asks for.",
+    "few_delimiters": "The book has fewer quotes or dashes than the stage `dialogues_as_papers` asks for.",
+    "few_dialogues": "The book has fewer dialogues for its length than the stage `dialogues_as_papers` asks for.",
+    "few_double_delimiters": "Fewer paragraphs have two dashes than the stage `dialogues_as_papers` asks for.",
     "no_dialogue": "Nobody answers anybody in the book, as far as its quotes and dashes tell.",
     "no_dialogue_left": "All dialogues of the book have left later, each for a reason of its own.",
     "other_file_of_book": "The book has a better file, which was taken.",
+    "verse": "The book is in verse, without speech that the stage `dialogues` could tell from it.",
     "strange_words": "The book's words are not those of the other books: old language, a dictionary, noise.",
     # lines
     "credit": "The line names who made or offers the subtitle.",

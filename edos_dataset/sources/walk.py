@@ -80,12 +80,8 @@ class Found:
 
 
 def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other: str = "not_subtitles") -> Found:
-    """Find everything below the sources, in whatever order.
-
-    Args:
-        sources: files, folders and zip archives.
-        suffixes: those of the files wanted, besides ".zip"; null is those of all formats of subtitles.
-        other: the reason for which others are skipped.
+    """Find everything below the sources, in whatever order: zip archives and files with one of `suffixes`, null for
+    those of all formats of subtitles. Other files are skipped for the reason `other`.
 
     Raises:
         SourceError: a source does not exist.

@@ -118,6 +118,12 @@ def _reasons_in(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("ReadError", "_with_reason"):
             given = node.args[0 if node.func.id == "ReadError" else 1]
             yield from _texts(given.body) | _texts(given.orelse) if isinstance(given, ast.IfExp) else _texts(given)
+        if (
+            isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Extraction"
+        ):  # of a book, and why it is empty
+            yield from _texts(node.args[2])
+        if isinstance(node, ast.FunctionDef) and node.name == "_reason":
+            yield from (text for leaf in ast.walk(node) if isinstance(leaf, ast.Return) for text in _texts(leaf))
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "reasons":
             yield from _texts(node.value)
 

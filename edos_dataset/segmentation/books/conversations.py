@@ -8,6 +8,8 @@ from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
+_NEWCOMER = 150  # characters of narration behind which somebody named anew begins another conversation
+
 
 @dataclass(frozen=True)
 class Speech:
@@ -18,14 +20,15 @@ class Speech:
             or more (the paper: 150, counted from the last quote to the end of its paragraph and over paragraphs without
             speech).
         most_gap: characters of narration beyond which it is always over, `gap` or more. Between the two it goes on as
-            far as evidence goes: a speaker of it speaks again, somebody answers, a question was asked.
+            far as evidence goes: a speaker of it speaks again, the narrator leads in, somebody answers, a question was
+            asked.
         max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
             100).
         min_turns: utterances of a dialogue, 2 or more.
     """
 
-    gap: int = 250
-    most_gap: int = 1000
+    gap: int = 350
+    most_gap: int = 1200
     max_length: int = 100
     min_turns: int = 2
 
@@ -64,11 +67,17 @@ def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parame
         return False
     if rules.later is not None and any(rules.later.search(text) for text in (*gap.texts, turn.lead) if text):
         return False
+    known = [other for other in dialogue[-6:] if other.name is not None]
+    returns = turn.name is not None and any(same(turn, other, rules) for other in known)
+    if gap.texts and turn.name is not None and known and not returns and length > _NEWCOMER:
+        return False
     if length <= parameters.gap:
         return True
+    last = gap.texts[-1] if gap.texts else ""
     evidence = sum(
         (
-            turn.name is not None and any(same(turn, other, rules) for other in dialogue[-4:]),
+            returns,
+            last.rstrip("—–- ").endswith(":"),
             any(verb in rules.answers for verb in turn.verbs),
             before.texts[-1].endswith(("?", "—", "–", "--")),
         )
@@ -108,15 +117,15 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     if rules.silent is not None and gap.texts and not (turn.verbs or turn.lead) and rules.silent.search(gap.texts[-1]):
         return True
     last = gap.texts[-1] if gap.texts else before.tail
-    told = told_before(last, rules) if last else None
+    told = told_before(last, rules) if last and (gap.texts or last.endswith((":", ":--", ":—"))) else None
     if told is not None:
         if not turn.verbs:
             turn.hear(told)
-        if same(before, turn, rules) or (not gap.texts and told.name is None and not differ(before, turn, rules)):
+        if same(before, turn, rules) or (not gap.texts and told.name is None and told.person in (None, before.person)):
             return True
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
-    return turn.further and bool(before.tail or before.verbs)
+    return turn.further and turn.name is None and bool(before.tail or before.verbs)
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

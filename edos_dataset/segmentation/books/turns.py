@@ -160,7 +160,11 @@ def _is_speech(
     end = before[-1]
     if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
         return False
-    if (told is None or told.verb in rules.writes) and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower())):
+    if (
+        not goes_on
+        and (told is None or told.verb in rules.writes)
+        and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower()))
+    ):
         return False
     if end.isalnum() or end in "’')":
         return marked and (told is not None or goes_on) and len(speech) > 1

@@ -61,16 +61,17 @@ def unwrap(text: str) -> Wrapped:
     begin = start.end() if start else 0
     end = _END.search(text, max(begin, len(text) - _REACH))
     inner = text[begin : end.start() if end else len(text)]
-    return Wrapped(inner, **_facts(text[:begin])) if start else Wrapped(inner)
+    return _with_facts(inner, text[:begin]) if start else Wrapped(inner)
 
 
-def _facts(header: str) -> dict[str, str | int | None]:
+def _with_facts(text: str, header: str) -> Wrapped:
     fields = {found[1]: " ".join(found[2].split()) for found in reversed(list(_FIELD.finditer(header)))}
     first = _FIRST_LINE.search(header)
     year = _YEAR.search(fields.get("Original publication", ""))
-    return {
-        "title": fields.get("Title") or (first[1].strip(" ,.") if first else None),
-        "author": fields.get("Author") or (first[2] and first[2].strip(" ,.") if first else None) or None,
-        "language": code_of_language(fields.get("Language", "").partition(",")[0].strip()),
-        "year": int(year[1]) if year else None,
-    }
+    return Wrapped(
+        text,
+        title=fields.get("Title") or (first[1].strip(" ,.") if first else None),
+        author=fields.get("Author") or (first[2].strip(" ,.") if first and first[2] else None),
+        language=code_of_language(fields.get("Language", "").partition(",")[0].strip()),
+        year=int(year[1]) if year else None,
+    )

@@ -110,4 +110,4 @@ def _facts(root: etree._Element) -> tuple[str | None, str | None, str | None, in
 
 
 def _text(node: etree._Element) -> str:
-    return " ".join("".join(node.itertext()).split())
+    return " ".join("".join(map(str, node.itertext())).split())

@@ -179,10 +179,10 @@ def test_dialogue_ends(between: str) -> None:
 
 
 def test_dialogue_goes_on_over_narration_with_evidence() -> None:
-    """After 300 characters a dialogue goes on where somebody of it answers, and not where nobody does."""
-    before = ["“Will you come?” asked Tom.", "“I may,” said Ann.", "“But when?” asked Tom.", "She sat. " * 33]
+    """After 400 characters a dialogue goes on where somebody of it answers, and not where nobody does."""
+    before = ["“Will you come?” asked Tom.", "“I may,” said Ann.", "“But when?” asked Tom.", "She sat. " * 44]
     assert len(of([*before, "“Soon,” answered Ann."]).dialogues[0]) == 4
-    assert len(of(["“A.”", "“B.”", before[-1], "“C,” cried a porter.", "“D.”"]).dialogues) == 2
+    assert len(of(["“A,” said Tom.", "“B.”", before[-1], "“C,” cried a porter.", "“D.”"]).dialogues) == 2
 
 
 def test_longest_utterance() -> None:
