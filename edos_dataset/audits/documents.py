@@ -114,9 +114,8 @@ def _files_of(folder: Path, config: str | None) -> tuple[str, list[tuple[str, Pa
     there = (configs_in(folder) if config is None else configs_in(folder, [config])) if folder.is_dir() else []
     if not there:
         known = ", ".join(configs_in(folder)) if folder.is_dir() else ""
-        raise ValueError(
-            f"{folder} has no {f'config {config!r}' if config else 'data set of this package'}; it has {known or 'none'}"
-        )
+        wanted = f"config {config!r}" if config else "data set of this package"
+        raise ValueError(f"{folder} has no {wanted}; it has {known or 'none'}")
     files = [(split, path) for split, paths in config_files(folder, there[0]).items() for path in paths]
     for _, path in files:
         names = pq.read_schema(path).names
