@@ -1,4 +1,4 @@
-"""What the pages to judge on share: one HTML file each, without network or other files, with styles and script inside."""
+"""What the pages to judge on share: each is one HTML file, without network, with styles and script inside."""
 
 from html import escape
 from importlib.resources import files

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from edos_dataset.augmentation.extended import METHODS
 from edos_dataset.audits.frame import fill_frame, turn_text
+from edos_dataset.augmentation.extended import METHODS
 from edos_dataset.labels import LABELS
 
 VERDICTS = ("right", "wrong", "unsure")
