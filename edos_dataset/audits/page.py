@@ -125,7 +125,7 @@ def _turns(lines: Sequence[Line]) -> str:
     for _, own in groupby(lines, key=lambda line: line.dialogue_id):
         for number, line in enumerate(own):
             if before is not None and number == 0:
-                parts.append(f'<li class="cut">another dialogue{_between(before, line)}</li>')
+                parts.append(f'<li class="cut">next dialogue{_between(before, line)}</li>')
             parts.append(_turn(line, before if number else None))
             before = line
     judged = [place for place, part in enumerate(parts) if part.startswith('<li class="judged')]
