@@ -25,3 +25,9 @@ class Passage:
     """Paragraphs in their order, some before and after those of a dialogue."""
 
     paragraphs: tuple[Paragraph, ...]
+
+
+def passages_of(items: Sequence[Item], books: Path, around: int) -> dict[str, Passage]:
+    """Return, item by item, the paragraphs of its book, `around` more before and after.
+    """
+    raise NotImplementedError
