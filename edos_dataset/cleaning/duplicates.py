@@ -19,7 +19,7 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
 from edos_dataset.runs.partitions import Keys, PartitionedStep
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit, check_ranges
-from edos_dataset.schema.tables import KEYED_TURN, REASON, TURN
+from edos_dataset.schema.tables import KEY, REASON, keyed
 from edos_dataset.text import hash64, normalise
 
 DUPLICATE = "duplicate_dialogue"
@@ -44,8 +44,9 @@ class KeyTurns(Stage):
         """Give the turns of DIALOGUES their keys."""
         turns, offsets = unnest(table, "turns")
         keys = _hashes(normalise(text).encode() for text in turns.field("text").to_pylist()).view(np.int64)
-        columns = {**{field.name: turns.field(field.name) for field in TURN}, "key": pa.array(keys)}
-        return table.set_column(table.column_names.index("turns"), "turns", nest(offsets, KEYED_TURN, columns))
+        kind = keyed(turns.type)
+        columns = {**{field.name: turns.field(field.name) for field in kind if field.name != KEY}, KEY: pa.array(keys)}
+        return table.set_column(table.column_names.index("turns"), "turns", nest(offsets, kind, columns))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from edos_dataset.labeling.models.labelers import Labeler, check_labeler, encode
 from edos_dataset.labeling.models.linear import LinearLabeler
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
-from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABELLED, LABELLED_TURN, TOP, TURN
+from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABEL_FIELDS, LABELLED, TOP, labelled
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class AnnotateDialogues(LabelTurns):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Replace the labels."""
         _, _, turns = self._label(table)
-        return table.set_column(table.column_names.index("turns"), LABELLED.field("turns"), turns)
+        return table.set_column(table.column_names.index("turns"), "turns", turns)
 
 
 def embedded_by(table: pa.Table, identity: str) -> bool:
@@ -202,14 +202,15 @@ def _labelled(turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats,
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ends = np.arange(len(turns) + 1) * order.shape[1]
+    kind = labelled(turns.type)
     columns = {
-        **{name: turns.field(name) for name in TURN.names},
+        **{field.name: turns.field(field.name) for field in kind if field.name not in LABEL_FIELDS.names},
         "label": order[:, 0],
         "confidence": ranked[:, 0],
         "top": nest(ends, TOP, {"label": order.ravel(), "probability": ranked.ravel()}),
         "label_source": [source] * len(turns),
     }
-    return nest(offsets, LABELLED_TURN, columns)
+    return nest(offsets, kind, columns)
 
 
 def _means(values: np.ndarray, offsets: np.ndarray) -> pa.Array:

@@ -15,8 +15,15 @@ from edos_dataset.publishing.statistics import Statistics
 from edos_dataset.runs.shards import digest
 from edos_dataset.schema import SPLITS, arrow_schema
 
-SHARE_TRAIN, SHARE_VALIDATION = 0.8, 0.1
+SHARES = (0.8, 0.1)
+"""Of train and of validation, the rest is test: of films (EDOS, Section 6, of its labelled dialogues)."""
+
+SHARES_OF_BOOKS = (0.9, 0.05)
+"""Likewise, of books (the Gutenberg Dialogue Dataset, Section 3)."""
+
 ROW_GROUP = 10_000
+
+_SHARES = {"film": SHARES, "book": SHARES_OF_BOOKS}
 
 
 @dataclass
@@ -38,14 +45,18 @@ class ConfigFiles(Statistics):
     arrow_bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
 
 
-def split_of(film: str) -> str:
-    """Return the split of a film: by a hash of its key, 80/10/10, so that it is the same in every corpus and all files
-    of a film share it.
+def split_of(film: str, shares: tuple[float, float] = SHARES) -> str:
+    """Return the split of a film or a book: by a hash of its key, so that it is the same in every corpus and all its
+    files share it.
+
+    Args:
+        film: its key.
+        shares: of train and of validation among all films, 0 to 1.
     """
     place = int.from_bytes(hashlib.sha256(film.encode()).digest()[:8], "big") / 2**64
-    if place < SHARE_TRAIN:
+    if place < shares[0]:
         return "train"
-    return "validation" if place < SHARE_TRAIN + SHARE_VALIDATION else "test"
+    return "validation" if place < sum(shares) else "test"
 
 
 def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file: int = 100_000) -> ConfigFiles:
@@ -53,8 +64,8 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
 
     Args:
         config: one of `schema.CONFIGS`.
-        shards: Parquet files with the columns of the config and `film`, by which the splits are parted, or `split`,
-            where they have been before.
+        shards: Parquet files with the columns of the config and `film` or `book`, by which the splits are parted, or
+            `split`, where they have been before.
         folder: the published folder; the files go to `folder/config`.
         rows_a_file: dialogues a file at most. A split without dialogues gets no file: `datasets` refuses to load a
             split without rows.
@@ -65,9 +76,10 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
     written = ConfigFiles(config)
     documents: dict[str, str | None] = dict.fromkeys(SPLITS)
     (folder / config).mkdir(parents=True)
-    writers = {split: _SplitWriter(folder, config, split, rows_a_file) for split in SPLITS}
+    schema = arrow_schema(config, _labelled(shards))
+    writers = {split: _SplitWriter(folder, config, split, rows_a_file, schema) for split in SPLITS}
     for shard in shards:
-        for split, table in _by_split(shard, config):
+        for split, table in _by_split(shard, schema):
             writers[split].write(table)
             documents[split] = written.add(split, table, documents[split])
     for split, writer in writers.items():
@@ -78,13 +90,19 @@ def write_config(config: str, shards: Sequence[Path], folder: Path, rows_a_file:
     return written
 
 
-def _by_split(shard: Path, config: str) -> Iterator[tuple[str, pa.Table]]:
-    known = "split" in pq.read_schema(shard).names
-    table = pq.read_table(
-        shard, columns=[*arrow_schema(config).names, "split" if known else "film"]
-    )  # the embeddings stay behind
-    splits = table["split"] if known else pa.array([split_of(film) for film in table["film"].to_pylist()], pa.string())
-    table = table.select(arrow_schema(config).names).cast(arrow_schema(config))
+def _labelled(shards: Sequence[Path]) -> bool | None:
+    """Return whether the turns of shards have labels; None where there are no shards."""
+    return next(("label" in pq.read_schema(shard).field("turns").type.value_type.names for shard in shards), None)
+
+
+def _by_split(shard: Path, schema: pa.Schema) -> Iterator[tuple[str, pa.Table]]:
+    names = pq.read_schema(shard).names
+    owner = next(name for name in ("split", *_SHARES) if name in names)
+    table = pq.read_table(shard, columns=[*schema.names, owner])  # the embeddings stay behind
+    splits = table[owner]
+    if owner in _SHARES:
+        splits = pa.array([split_of(key, _SHARES[owner]) for key in splits.to_pylist()], pa.string())
+    table = table.select(schema.names).cast(schema)
     for split in SPLITS:
         part = table.filter(pc.equal(splits, split))
         if part.num_rows:
@@ -96,12 +114,12 @@ class _SplitWriter:
     are renamed then.
     """
 
-    def __init__(self, folder: Path, config: str, split: str, rows_a_file: int) -> None:
-        self.folder, self.config, self.split, self.rows_a_file = folder, config, split, rows_a_file
+    def __init__(self, folder: Path, config: str, split: str, rows_a_file: int, schema: pa.Schema) -> None:
+        self.folder, self.config, self.split, self.rows_a_file, self.schema = folder, config, split, rows_a_file, schema
         self.paths: list[Path] = []
         self.writer: pq.ParquetWriter | None = None
         self.rows = self.arrow_bytes = 0
-        self.waiting = arrow_schema(config).empty_table()
+        self.waiting = schema.empty_table()
 
     def write(self, table: pa.Table) -> None:
         self.waiting = pa.concat_tables([self.waiting, table])
@@ -138,7 +156,5 @@ class _SplitWriter:
         if self.writer is not None:
             self.writer.close()
         self.paths.append(self.folder / self.config / f"{self.split}-{len(self.paths):05d}.part")
-        self.writer = pq.ParquetWriter(
-            self.paths[-1], arrow_schema(self.config), compression="zstd", write_page_index=True
-        )
+        self.writer = pq.ParquetWriter(self.paths[-1], self.schema, compression="zstd", write_page_index=True)
         self.rows = 0

@@ -51,7 +51,7 @@ class Statistics:
         decades: "1990s" and the like, or UNKNOWN, to number of dialogues.
         genres: genre to number of dialogues, of which one may have several, or none.
         documents: number of files that the dialogues are from; those of one file stand one after the other.
-        untimed: number of turns of which the source gives no start.
+        untimed: number of turns of which the source gives no start; 0 where there is no such column.
     """
 
     rows: dict[str, int] = field(default_factory=_by_split)
@@ -109,10 +109,12 @@ class Statistics:
         self.rows[split] += table.num_rows
         self.turns[split] += len(turns)
         self.tokens[split] += pc.sum(count_tokens(turns.field("text"))).as_py() or 0
-        self.untimed += turns.field("start").null_count
+        if "start" in turns.type.names:
+            self.untimed += turns.field("start").null_count
         _count(self.languages, table["language"])
         _count(self.kinds, pc.struct_field(source, "kind"))
-        _count(self.genres, pc.drop_null(pc.list_flatten(pc.struct_field(source, "genres"))))
+        if "genres" in source.type.names:
+            _count(self.genres, pc.drop_null(pc.list_flatten(pc.struct_field(source, "genres"))))
         for year, count in _counted(pc.struct_field(source, "year")):
             decade = UNKNOWN if year is None else f"{year // 10 * 10}s"
             self.decades[decade] = self.decades.get(decade, 0) + count

@@ -69,7 +69,7 @@ def phases(pipeline: Pipeline) -> list[Phase]:
     return cut
 
 
-_OF_FILMS = frozenset({"film", "files"})
+_AT_FIRST = frozenset({"film", "book", "files"})
 """Columns that a pipeline begins with."""
 
 
@@ -81,7 +81,7 @@ def check_order(pipeline: Pipeline) -> None:
     Raises:
         ValueError: the order is wrong; the message names the stage, what it needs, and the stage that would make it.
     """
-    there: set[str] = set(_OF_FILMS)
+    there: set[str] = set(_AT_FIRST)
     makers = {column: item.name for item in pipeline if not isinstance(item, Output) for column in item.gives or ()}
     seen: set[str] = set()
     knows_all = False

@@ -16,7 +16,7 @@ from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.foreign import shown
 from edos_dataset.schema.tables import REASON
 
-Unit = Literal["files", "lines", "sentences", "turns", "dialogues"]
+Unit = Literal["files", "books", "lines", "sentences", "turns", "dialogues"]
 """What a stage counts; no unit is ever lost between its input and its kept and rejected output."""
 
 
@@ -175,8 +175,11 @@ def _fingerprint(step: Stage | CorpusStep) -> str:
 def count_units(table: pa.Table, unit: Unit) -> int:
     """Count a table's units: rows for dialogues, and otherwise the members of its list columns.
 
-    A turn is made of sentences, so a table of turns can be counted in sentences too; a document counts as one file.
+    A turn is made of sentences, so a table of turns can be counted in sentences too; a document counts as one file, and
+    a book once however many rows are its dialogues.
     """
+    if unit == "books":
+        return int(pc.count_distinct(table["document_id"]).as_py())
     if unit == "dialogues":
         return int(table.num_rows)
     if unit in table.column_names:

@@ -12,7 +12,7 @@ import yaml
 
 from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, parameter_names
-from edos_dataset.schema import CONFIGS
+from edos_dataset.schema import BOOK_CONFIGS, CONFIGS
 
 Item = Stage | CorpusStep | Output
 Known = Mapping[str, type[Stage] | type[CorpusStep]]
@@ -106,8 +106,9 @@ def _item(entry: object, where: str, known: Known, custom: bool) -> Item:
         raise RecipeError(f"{where}: expected one stage name with its parameters, got {shown(entry)}")
     ((name, parameters),) = entry.items()
     if name == "output":
-        if parameters not in CONFIGS:
-            raise RecipeError(f"{where}: unknown config {shown(parameters)}{nearest(str(parameters), CONFIGS)}")
+        configs = (*CONFIGS, *BOOK_CONFIGS)
+        if parameters not in configs:
+            raise RecipeError(f"{where}: unknown config {shown(parameters)}{nearest(str(parameters), configs)}")
         return Output(parameters)
     if ":" in str(name) and not custom:
         raise RecipeError(

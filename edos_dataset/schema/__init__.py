@@ -1,9 +1,19 @@
 """Every table, column and config of the package: the only place that names one.
 
-`tables` has what a run carries between its stages, as Arrow types; `configs` what leaves it, as `datasets.Features`.
+`tables` and `books` have what a run carries between its stages, as Arrow types; `configs` what leaves it, as
+`datasets.Features`.
 """
 
+from edos_dataset.schema.books import BLOCK as BLOCK
+from edos_dataset.schema.books import BOOK_DIALOGUES as BOOK_DIALOGUES
+from edos_dataset.schema.books import BOOK_SOURCE as BOOK_SOURCE
+from edos_dataset.schema.books import BOOK_TURN as BOOK_TURN
+from edos_dataset.schema.books import BOOKS as BOOKS
+from edos_dataset.schema.books import LABELLED_BOOK_TURN as LABELLED_BOOK_TURN
+from edos_dataset.schema.books import READ_BOOKS as READ_BOOKS
 from edos_dataset.schema.configs import AMT_SEED as AMT_SEED
+from edos_dataset.schema.configs import BOOK_CONFIGS as BOOK_CONFIGS
+from edos_dataset.schema.configs import BOOK_LANGUAGES as BOOK_LANGUAGES
 from edos_dataset.schema.configs import CONFIGS as CONFIGS
 from edos_dataset.schema.configs import EXTENDED as EXTENDED
 from edos_dataset.schema.configs import LABELS_ONLY as LABELS_ONLY
@@ -13,6 +23,7 @@ from edos_dataset.schema.configs import SPLITS as SPLITS
 from edos_dataset.schema.configs import TURN_LABEL_CONFIGS as TURN_LABEL_CONFIGS
 from edos_dataset.schema.configs import Config as Config
 from edos_dataset.schema.configs import arrow_schema as arrow_schema
+from edos_dataset.schema.configs import books_config as books_config
 from edos_dataset.schema.configs import features as features
 from edos_dataset.schema.configs import list_of as list_of
 from edos_dataset.schema.reasons import REASONS as REASONS
@@ -24,7 +35,9 @@ from edos_dataset.schema.tables import DIFFERING as DIFFERING
 from edos_dataset.schema.tables import ENCODED as ENCODED
 from edos_dataset.schema.tables import FILE as FILE
 from edos_dataset.schema.tables import FILMS as FILMS
+from edos_dataset.schema.tables import KEY as KEY
 from edos_dataset.schema.tables import KEYED_TURN as KEYED_TURN
+from edos_dataset.schema.tables import LABEL_FIELDS as LABEL_FIELDS
 from edos_dataset.schema.tables import LABELLED as LABELLED
 from edos_dataset.schema.tables import LABELLED_TURN as LABELLED_TURN
 from edos_dataset.schema.tables import LINE as LINE
@@ -39,3 +52,5 @@ from edos_dataset.schema.tables import SOURCE as SOURCE
 from edos_dataset.schema.tables import TOP as TOP
 from edos_dataset.schema.tables import TURN as TURN
 from edos_dataset.schema.tables import TURNS as TURNS
+from edos_dataset.schema.tables import keyed as keyed
+from edos_dataset.schema.tables import labelled as labelled

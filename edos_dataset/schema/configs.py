@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from edos_dataset.labels import LABELS
+from edos_dataset.schema.books import BOOK_SOURCE
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -27,32 +28,40 @@ class Config:
         command: what writes it; the configs of `edos curate` are those that a pipeline may end in (`pipeline.Output`).
         description: what is in it, half a line for cards.
         columns: makes its `datasets.Features`.
+        otherwise: makes them where its turns, against what `labelled` says, have labels or have none; None where that
+            cannot be.
     """
 
     labelled: Literal["nothing", "turns", "last turn"]
     command: str
     description: str
     columns: Callable[[], "Features"]
+    otherwise: Callable[[], "Features"] | None = None
 
 
-def features(config: str) -> "Features":
+def features(config: str, labelled: bool | None = None) -> "Features":
     """Return the `datasets.Features` of a config.
 
     Args:
         config: one of REGISTRY.
+        labelled: whether its turns have labels, where the config may have either; None is as it mostly is.
 
     Raises:
         ValueError: it is none of them.
     """
     if config not in REGISTRY:
         raise ValueError(f"unknown config {config!r}: expected one of {', '.join(REGISTRY)}")
-    return REGISTRY[config].columns()
+    entry = REGISTRY[config]
+    mostly = labelled is None or entry.otherwise is None or labelled == (entry.labelled == "turns")
+    return entry.columns() if mostly or entry.otherwise is None else entry.otherwise()
 
 
 @cache
-def arrow_schema(config: str) -> pa.Schema:
-    """Return the Arrow schema of a config, with the metadata by which `datasets` knows the label names."""
-    return features(config).arrow_schema
+def arrow_schema(config: str, labelled: bool | None = None) -> pa.Schema:
+    """Return the Arrow schema of a config, with the metadata by which `datasets` knows the label names; `labelled` is
+    that of `features`.
+    """
+    return features(config, labelled).arrow_schema
 
 
 def list_of(item: Any, length: int = -1) -> Any:  # noqa: ANN401 - a feature is whatever `datasets` takes for one
@@ -96,10 +105,14 @@ def _cut_turn(text: str = "text") -> dict[str, Any]:
 
 def _labelled_turn(text: str = "text") -> dict[str, Any]:
     """Return the features of a turn with its label, as `tables.LABELLED_TURN`."""
+    return {**_cut_turn(text), **_labels_of_a_turn()}
+
+
+def _labels_of_a_turn() -> dict[str, Any]:
+    """Return the features of what a label adds to a turn, as `tables.LABEL_FIELDS`."""
     from datasets import Value
 
     return {
-        **_cut_turn(text),
         "label": _label(),
         "confidence": Value("float32"),
         "top": list_of({"label": _label(), "probability": Value("float32")}),
@@ -129,6 +142,22 @@ def _dialogues(turn: Mapping[str, Any]) -> "Features":
             "turns": list_of(dict(turn)),
         }
     )
+
+
+def _book_dialogues(labelled: bool) -> "Features":
+    """Return the features of the dialogues of books, as `books.BOOK_DIALOGUES`."""
+    from datasets import Features, Value
+
+    source = {name: Value("int32" if name == "year" else "string") for name in BOOK_SOURCE.names}
+    turn = {
+        "text": Value("string"),
+        "sentence_ids": list_of(Value("int32")),
+        "speaker": Value("string"),
+        "narration": Value("string"),
+        **(_labels_of_a_turn() if labelled else {}),
+    }
+    names = dict.fromkeys(("dialogue_id", "document_id", "language"), Value("string"))
+    return Features({**names, "source": source, "turns": list_of(turn)})
 
 
 def _last_turn() -> dict[str, Any]:
@@ -167,7 +196,29 @@ def _extended() -> "Features":
     )
 
 
-_CURATE = "edos curate"
+_CURATE, _BOOKS = "edos curate", "edos books"
+
+
+def books_config(language: str) -> str:
+    """Return the name of the config of the books in a language, given by its code: "gutenberg_en"."""
+    return f"gutenberg_{language}"
+
+
+BOOK_LANGUAGES: tuple[str, ...] = ("en", "de", "nl", "es", "it", "hu", "pt")
+"""Codes of the languages whose books are understood, each by its rules (`segmentation/books/rules`)."""
+
+
+def _books(language: str) -> Config:
+    """Return the config of the books in a language; the labelers that ship know English."""
+    labelled = language == "en"
+    return Config(
+        "turns" if labelled else "nothing",
+        _BOOKS,
+        f"dialogues out of books in {language!r}" + ", every turn labelled" * labelled,
+        lambda: _book_dialogues(labelled),
+        lambda: _book_dialogues(not labelled),
+    )
+
 
 REGISTRY: Mapping[str, Config] = {
     "edos": Config("turns", _CURATE, "every turn labelled with its history", lambda: _dialogues(_labelled_turn())),
@@ -186,11 +237,15 @@ REGISTRY: Mapping[str, Config] = {
     ),
     AMT_SEED: Config("last turn", "edos crowd seed", "dialogues whose last turn people labelled", _seed),
     EXTENDED: Config("last turn", "edos extend", "those, and dialogues that got their labels from them", _extended),
+    **{books_config(language): _books(language) for language in BOOK_LANGUAGES},
 }
 """Every config by its name; where a folder has several, the first of them is the default."""
 
 CONFIGS: tuple[str, ...] = tuple(name for name, config in REGISTRY.items() if config.command == _CURATE)
-"""The configs that a pipeline may end in, and `edos curate`, `label` and `hydrate` write."""
+"""The configs that a pipeline of subtitles may end in, and `edos curate`, `label` and `hydrate` write."""
+
+BOOK_CONFIGS: tuple[str, ...] = tuple(map(books_config, BOOK_LANGUAGES))
+"""Those that a pipeline of books may end in."""
 
 TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(name for name in CONFIGS if REGISTRY[name].labelled == "turns")
 """Those of them with a label on every turn."""

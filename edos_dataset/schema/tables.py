@@ -79,8 +79,17 @@ TURN = pa.struct(
 )
 """One speaker's utterance."""
 
-KEYED_TURN = pa.struct([*TURN, pa.field("key", pa.int64())])
-"""A turn with the hash of its normalised text, by which the corpus steps compare; it is not published."""
+KEY = "key"
+"""Field of a turn: the hash of its normalised text, by which the corpus steps compare; it is not published."""
+
+
+def keyed(turn: pa.StructType) -> pa.StructType:
+    """Return the type of turns with a KEY, of those that have none or had one before."""
+    return pa.struct([*(field for field in turn if field.name != KEY), pa.field(KEY, pa.int64())])
+
+
+KEYED_TURN = keyed(TURN)
+"""A turn with that."""
 
 _DOCUMENT = {
     "document_id": pa.string(),
@@ -138,15 +147,23 @@ OF_REJECTS: tuple[str, ...] = (DETAIL, DIFFERING)
 TOP = pa.struct({"label": pa.int64(), "probability": pa.float32()})
 """One of a turn's three most probable labels."""
 
-LABELLED_TURN = pa.struct(
+LABEL_FIELDS = pa.struct(
     {
-        **{field.name: field.type for field in TURN},
         "label": pa.int64(),  # 0 to 40
         "confidence": pa.float32(),  # probability of that label, 0 to 1
         "top": pa.list_(TOP),
         "label_source": pa.string(),  # the model that gave the label
     }
 )
+"""What a label adds to a turn."""
+
+
+def labelled(turn: pa.StructType) -> pa.StructType:
+    """Return the type of turns with a label and without a KEY, whatever of both they had before."""
+    return pa.struct([*(field for field in turn if field.name not in (KEY, *LABEL_FIELDS.names)), *LABEL_FIELDS])
+
+
+LABELLED_TURN = labelled(TURN)
 """A turn with its label."""
 
 _EMBEDDED = {

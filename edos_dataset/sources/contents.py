@@ -18,8 +18,8 @@ _THREADS = 8  # most of the time is spent waiting for a disk
 
 
 def with_contents(films: pa.Table) -> pa.Table:
-    """Return FILMS with the content of each file as its `stamp`; of the members of a zip archive the inventory has the
-    checksum already.
+    """Return FILMS or BOOKS with the content of each file as its `stamp`; of the members of a zip archive the inventory
+    has the checksum already.
 
     Every file is read once, which the first stage then has from memory: 0.1 s for a thousand files, beside the 20 s
     that they take to curate. Of one larger than 256 MB the beginning, size and dates count. A file that cannot be read
@@ -37,12 +37,12 @@ def with_contents(films: pa.Table) -> pa.Table:
 
 
 def contents_of(films: pa.Table) -> dict[str, str]:
-    """Return a digest of each film's files, by its key: their ids and stamps, not where they lie."""
+    """Return a digest of each film's or book's files, by its key: their ids and stamps, not where they lie."""
     flat, offsets = unnest(films, "files")
     stamped = list(zip(flat.field("document_id").to_pylist(), flat.field("stamp").to_pylist(), strict=True))
     borders = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
     found: dict[str, list[tuple[str, str]]] = {}
-    for film, (start, stop) in zip(films["film"].to_pylist(), borders, strict=True):  # a film may have several rows
+    for film, (start, stop) in zip(films[0].to_pylist(), borders, strict=True):  # a film may have several rows
         found.setdefault(film, []).extend(stamped[start:stop])
     return {film: hash_json(sorted(files))[:16] for film, files in found.items()}
 

@@ -125,7 +125,7 @@ def _info(written: ConfigFiles) -> dict[str, Any]:
     ]
     return {
         "config_name": written.config,
-        "features": features(written.config)._to_yaml_list(),
+        "features": features(written.config, bool(written.labels))._to_yaml_list(),
         "splits": splits,
         "download_size": sum(written.bytes.values()),
         "dataset_size": sum(written.arrow_bytes.values()),

@@ -1,0 +1,151 @@
+"""Of which kind a paragraph of plain text is, by its words and by the shape of its lines."""
+
+import re
+
+from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, VERSE
+from edos_dataset.sources.books.layout import Raw
+
+_NUMBER = r"(?:[0-9]{1,3}|[IVXLC]{1,8}|[ivxlc]{1,8})"
+_CHAPTER_WORDS = (  # as they stand in titles of chapters, in the seven languages and French
+    "chapter|book|part|volume|act|scene|canto|letter|stave|preface|introduction|prologue|epilogue|conclusion|appendix"
+    "|kapitel|buch|teil|theil|band|akt|aufzug|szene|vorwort|einleitung|nachwort"
+    "|capítulo|capitulo|libro|parte|jornada|acto|escena|prólogo|epílogo|tomo"
+    "|capitolo|volume|atto|scena|prefazione|prologo|epilogo|introduzione"
+    "|hoofdstuk|boek|deel|voorrede|inleiding|voorwoord|bedrijf|tooneel"
+    "|fejezet|könyv|kötet|rész|előszó|felvonás|jelenet|capitulo|livro|prefácio|prefacio|introdução|conclusão"
+    "|chapitre|livre|partie|préface"
+)
+_HEADING = re.compile(
+    rf"(?:the )?(?:{_CHAPTER_WORDS})\b(?:[ .:,—–-]+(?:the )?\w+)?[.:]?(?=\s|$|—|–|-)"
+    rf"|(?:\w+[ .]+)?(?:{_CHAPTER_WORDS})\.?\s*$"
+    r"|(?:finis|the end|ende|fine|fin|fim|einde|vége)\.?\s*$",
+    re.IGNORECASE,
+)
+_NUMERAL = re.compile(rf"{_NUMBER}[.):]?(?:\s*$|\.?[ —–-]+(?=[^\Wa-z_]))")
+_CONTENTS = re.compile(
+    r"(?:table of )?contents\b|illustrations$|list of illustrations|inhalt(?:sverzeichni(?:s|ß|ss))?$|índice|indice\b"
+    r"|inhoud(?:sopgave)?$|tartalom|sommario|tabla de|list of plates",
+    re.IGNORECASE,
+)
+_TRANSCRIBER = re.compile(
+    r"\W*(?:transcriber[’']?s?[’']? note|transcription note|note del trascrittore|nota del? trans[ck]ri(?:p|)tor"
+    r"|notas? d[eo] transcri|opmerkingen van de bewerker|anmerkung(?:en)? zur transkription|a jegyzet|megjegyzés a"
+    r"|note du transcripteur|produced by|e-?text prepared by|this e-?(?:book|text) was (?:produced|prepared|scanned)"
+    r"|credits:|scanned (?:and|by)|character set encoding|html version by)",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(
+    r"\s*\[(?:foot-?note|fu(?:ß|ss)note|voetnoot|nota|note|illustra|ilustra|abbildung|sidenote|transcriber|lábjegyzet"
+    r"|\d{1,3}\]\s|[*†‡A-H]\]\s)",
+    re.IGNORECASE,
+)
+_STAR_NOTE = re.compile(r"\s*(?:\*{1,3}|†|\(\d{1,2}\)) ?[^\s*].{20}")
+_ENTRY = re.compile(rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE)
+_RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
+_SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
+_TERMINAL = frozenset(".!?…:;,»”\"’'—–-)]")
+_NARROW = 0.78  # of the width that lines are wrapped at
+_LONGEST_TITLE = 120  # characters
+_PROSE = 200
+
+
+class Kinds:
+    """Tells the kind of paragraphs.
+
+    Args:
+        width: columns that the lines of the book are wrapped at, 0 where they are not.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._narrow = _NARROW * max(width, 60) if width else 0.0
+
+    def kind_of(self, raw: Raw) -> str:
+        """Return the kind of a paragraph by itself, whatever stands around it.
+
+        Args:
+            raw: the paragraph.
+        """
+        text = raw.text
+        first = text[0]
+        if first == "[" or first == " ":
+            if _BRACKETED.match(text):
+                return NOTE
+        elif first in "*†(" and _STAR_NOTE.match(text):
+            return NOTE
+        end = text.find("\n")
+        if end < 0:
+            return self._kind_of_line(text.strip(), raw.blanks)
+        if first.isalpha() and end > self._narrow > 0 and text[-1] in _TERMINAL:
+            return PARAGRAPH  # the common case, told without a look at the other lines
+        return self._kind_of_lines(text, raw.blanks)
+
+    def _kind_of_line(self, line: str, blanks: int) -> str:
+        if len(line) > _LONGEST_TITLE or line[0] in _SIGNS:
+            return PARAGRAPH
+        if _RULE.match(line):
+            return CONTENTS
+        if is_title(line):
+            return HEADING
+        bare = line.strip("_= ")
+        if _TRANSCRIBER.match(line):
+            return CONTENTS
+        spaced = blanks > 1 and len(bare) < 70 and bare[0].isupper() and "_" not in bare
+        return HEADING if spaced and (line[-1] not in _TERMINAL or (line[0] == "_" and blanks > 1)) else PARAGRAPH
+
+    def _kind_of_lines(self, text: str, blanks: int) -> str:
+        lines = text.split("\n")
+        if _TRANSCRIBER.match(text) or text.lstrip()[:2] in ("+-", "| "):
+            return CONTENTS
+        if len(lines) <= 4 and len(text) <= 2 * _LONGEST_TITLE and text.lstrip()[0] not in _SIGNS and blanks:
+            start = lines[0].strip(" _=")
+            if is_title(start) and all(len(line) < 70 for line in lines) and not _is_entries(lines):
+                return HEADING
+            if text.isupper():
+                return HEADING
+        if _is_entries(lines):
+            return CONTENTS
+        return VERSE if self._is_verse(lines) else PARAGRAPH
+
+    def _is_verse(self, lines: list[str]) -> bool:
+        """Whether lines end where a verse does, not where the page did: short of the margin and unevenly, mostly
+        with a capital behind.
+        """
+        inner = [len(line.rstrip()) for line in lines[:-1]]
+        longest = max(inner)
+        if longest >= self._narrow:
+            return False
+        if len(inner) > 1 and min(inner) >= longest - 8 and longest > 45:
+            return False
+        capitals = sum(line.lstrip(" _[(\"“‘„«»'—–-")[:1].isupper() for line in lines)
+        return capitals >= 0.7 * len(lines) or (lines[0][:2] == "  " and longest < 0.8 * self._narrow)
+
+
+def is_title(line: str) -> bool:
+    """Whether a line is the title of a chapter by its words: "CHAPTER I.", "Zweites Buch", "XIV", all capitals."""
+    if line[0] in _SIGNS or len(line) > _LONGEST_TITLE:
+        return False
+    if line.isupper() and line[-1] not in "!?,;":
+        return len(line) > 1 or line in "IVXLC"
+    if _NUMERAL.match(line):
+        return len(line) < 80 and (line[-1] not in "!?,;" or line.isupper())
+    return bool(_HEADING.match(line)) and len(line) < 90 and line[-1] not in "!?,;»”\"" and line[0].isupper()
+
+
+def opens_contents(text: str) -> bool:
+    """Whether a heading opens a table of contents or a list of pictures."""
+    return bool(_CONTENTS.match(text.strip(" ._=*")))
+
+
+def opens_transcriber(text: str) -> bool:
+    """Whether a paragraph opens what those who made the file say of it."""
+    return bool(_TRANSCRIBER.match(text))
+
+
+def is_prose(text: str) -> bool:
+    """Whether a paragraph can't stand on a title page or in a table of contents."""
+    return len(text) > _PROSE and not text.isupper()
+
+
+def _is_entries(lines: list[str]) -> bool:
+    """Whether most lines are entries of a table of contents."""
+    return len(lines) > 2 and sum(bool(_ENTRY.match(line)) for line in lines) > 0.6 * len(lines)

@@ -1,0 +1,77 @@
+"""Where the paragraphs of a plain text begin and end, by the way it is set: blank lines, indents, or neither."""
+
+import re
+from typing import NamedTuple
+
+_BREAK = re.compile(r"\n((?:[ \t\xa0]*\n)+)")
+_SAMPLE = 50_000  # lines whose widths are looked at
+_LONG = 40  # lines; prose in a text with blank lines seldom has longer paragraphs
+_WRAPPED = 120  # columns; a text with longer lines is not wrapped
+_TERMINAL = frozenset(".!?…:»”\"'’*)")
+_OPENING = frozenset("-–—―«“„\"'‘¿¡(")
+
+
+class Raw(NamedTuple):
+    """A paragraph as it stands: its lines, with their indents, joined by "\\n"."""
+
+    text: str
+    blanks: int = 1  # blank lines before it
+
+
+class Laid(NamedTuple):
+    """The paragraphs of a text."""
+
+    paragraphs: list[Raw]
+    width: int  # columns that lines are wrapped at; 0 where they are not
+
+
+def lay_out(text: str) -> Laid:
+    """Part a text into paragraphs.
+
+    Blank lines part paragraphs wherever there are any. Where most lines stand in blocks of more than 40, a line is a
+    paragraph if lines are long, an indented one begins a paragraph if some are, and otherwise one does before which
+    there was room for its first word, if a sentence ends there.
+
+    Args:
+        text: with line ends of "\\n".
+    """
+    pieces = _BREAK.split("\n\n" + text.strip("\n") + "\n\n")
+    blocks = [Raw(body, min(gap.count("\n"), 9)) for body, gap in zip(pieces[2::2], pieces[1::2], strict=False) if body]
+    sample = "\n".join(block.text for block in blocks[: _SAMPLE // 4]).split("\n")[:_SAMPLE]
+    widths = sorted(map(len, sample))
+    width = widths[len(widths) * 99 // 100] if widths else 0
+    wrapped = width if width <= _WRAPPED else 0
+    sizes = [block.text.count("\n") + 1 for block in blocks]
+    if 2 * sum(size for size in sizes if size > _LONG) <= sum(sizes):
+        return Laid(blocks, wrapped)
+    indented = sum(line[0] in " \t" for line in sample if line) / max(len(sample), 1)
+    paragraphs: list[Raw] = []
+    for block in blocks:
+        lines = block.text.split("\n")
+        if not wrapped:
+            begins = [True] * len(lines)
+        elif 0.02 <= indented <= 0.6:
+            begins = [line[0] in " \t" for line in lines]
+        else:
+            begins = [True, *(_begins(one, other, width) for one, other in zip(lines, lines[1:], strict=False))]
+        paragraphs += _cut(lines, begins, block.blanks)
+    return Laid(paragraphs, wrapped)
+
+
+def _begins(before: str, line: str, width: int) -> bool:
+    """Whether a paragraph begins with a line, by the one before it."""
+    before, line = before.rstrip(), line.lstrip()
+    if not before or not line or before[-1] not in _TERMINAL:
+        return False
+    if line[0] in _OPENING and line[0] not in "'\"(":
+        return True
+    room = len(before) + 1 + len(line.partition(" ")[0]) < width
+    return room and (line[0].isupper() or line[0] in _OPENING)
+
+
+def _cut(lines: list[str], begins: list[bool], blanks: int) -> list[Raw]:
+    starts = [0, *(place for place, begin in enumerate(begins) if begin and place)]
+    ends = [*starts[1:], len(lines)]
+    return [
+        Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)
+    ]

@@ -1,0 +1,86 @@
+"""Plain texts: Project Gutenberg's of every age, and whatever else is a book in a `.txt`."""
+
+import codecs
+from contextlib import suppress
+
+from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
+from edos_dataset.sources.books.gutenberg import declared_encoding, unwrap
+from edos_dataset.sources.books.layout import lay_out
+from edos_dataset.sources.books.structure import structure
+from edos_dataset.sources.encodings import decode
+from edos_dataset.sources.parsed import ReadError
+from edos_dataset.text import normal_form
+
+NOT_A_BOOK = "not_a_book"
+"""Reason of a file that holds no book: binary data, too little text, a paragraph without end."""
+
+LEAST_CHARACTERS = 1_000
+"""Characters of text below which a file is no book; the shortest stories have some thousands."""
+
+LONGEST_BLOCK = 1 << 20
+"""Characters of a paragraph; a novel without any line break has fewer."""
+
+
+def read_text(data: bytes, name: str, language: str | None) -> Book:
+    """Read a plain text.
+
+    Raises:
+        ReadError: with the reason not_a_book or unknown_encoding.
+    """
+    text, encoding, confidence = decode_text(data, declared_encoding(data, name), language)
+    book = unwrap(text)
+    refuse_endless(book.text)
+    blocks = refuse_little(structure(lay_out(book.text)))
+    return Book(blocks, book.language, book.title, book.author, book.year, encoding, confidence)
+
+
+def decode_text(data: bytes, declared: str | None, language: str | None) -> tuple[str, str, float]:
+    """Decode a text, whatever its encoding is said to be; lines end with "\\n", and it is in NFC.
+
+    Returns:
+        The text, its encoding, beside which stands the one declared where that is another one, and a confidence of 0 to
+        1.
+
+    Raises:
+        ReadError: with the reason not_a_book or unknown_encoding.
+    """
+    try:
+        text, encoding, confidence = decode(data, declared, language)
+    except ReadError as error:
+        raise ReadError(NOT_A_BOOK if error.reason == "not_subtitles" else error.reason, error.detail) from error
+    if not text.isascii() and declared and _differ(declared, encoding):
+        encoding = f"{encoding}, declared {declared}"
+    return normal_form(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")), encoding, confidence
+
+
+def refuse_endless(text: str) -> None:
+    """Refuse a text with a line that no book has.
+
+    Raises:
+        ReadError: with the reason not_a_book.
+    """
+    if len(text) > LONGEST_BLOCK and (longest := max(map(len, text.split("\n")))) > LONGEST_BLOCK:
+        raise ReadError(NOT_A_BOOK, f"a line of {longest:,} characters")
+
+
+def refuse_little(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the blocks of a book that has enough text.
+
+    Raises:
+        ReadError: with the reason not_a_book.
+    """
+    size = sum(len(block.text) for block in blocks if block.kind in (PARAGRAPH, SPEECH, VERSE))
+    if size < LEAST_CHARACTERS:
+        raise ReadError(NOT_A_BOOK, f"{size:,} characters of text; a book has {LEAST_CHARACTERS:,} at least")
+    longest = max(len(block.text) for block in blocks)
+    if longest > LONGEST_BLOCK:
+        raise ReadError(NOT_A_BOOK, f"a paragraph of {longest:,} characters")
+    return blocks
+
+
+def _differ(declared: str, found: str) -> bool:
+    """Whether a text in an encoding is another one than in that declared; Windows-1252 is what Latin-1 is taken for."""
+    with suppress(LookupError):
+        names = {codecs.lookup(name).name for name in (declared, found)}
+        return len(names - {"cp1252", "iso8859-1", "ascii"}) > 0 and len(names) > 1
+    return False
