@@ -97,8 +97,9 @@ def draw_items(
     for name, value, least in (("number", number, 1), ("around", around, 0)):
         if value < least:
             raise ValueError(f"{name} of {unit} must be at least {least}, got {value}")
-    config, files = _files_of(folder, config)
+    config = _config_of(folder, config)
     try:
+        files = _files_of(folder, config)
         drawn = _draw([path for _, path in files], unit, number, seed)
         if not drawn:
             raise ValueError(f"config {config!r} of {folder} has no dialogue of {_LEAST_TURNS} turns: name another one")
@@ -109,22 +110,26 @@ def draw_items(
     return config, BOOKS if books else SUBTITLES, items
 
 
-def _files_of(folder: Path, config: str | None) -> tuple[str, list[tuple[str, Path]]]:
-    """Return the config's name, and split and path of each of its files."""
+def _config_of(folder: Path, config: str | None) -> str:
     there = (configs_in(folder) if config is None else configs_in(folder, [config])) if folder.is_dir() else []
     if not there:
         known = ", ".join(configs_in(folder)) if folder.is_dir() else ""
         wanted = f"config {config!r}" if config else "data set of this package"
         raise ValueError(f"{folder} has no {wanted}; it has {known or 'none'}")
-    files = [(split, path) for split, paths in config_files(folder, there[0]).items() for path in paths]
+    return there[0]
+
+
+def _files_of(folder: Path, config: str) -> list[tuple[str, Path]]:
+    """Return split and path of each file of a config."""
+    files = [(split, path) for split, paths in config_files(folder, config).items() for path in paths]
     for _, path in files:
         names = pq.read_schema(path).names
         if lacking := [name for name in ("dialogue_id", "document_id", "turns") if name not in names]:
             raise ValueError(
-                f"config {there[0]!r} of {folder} has no column {lacking[0]!r}, so its dialogues stand in no film or "
+                f"config {config!r} of {folder} has no column {lacking[0]!r}, so its dialogues stand in no film or "
                 "book: name another config with --config"
             )
-    return there[0], files
+    return files
 
 
 def _draw(paths: Sequence[Path], unit: str, number: int, seed: int) -> list[tuple[str, str, int | None]]:
