@@ -4,12 +4,11 @@ import zipfile
 
 import pytest
 
+from audited import BOOK_ROWS, book_row, write_config
 from edos_dataset.audits.documents import draw_items
 from edos_dataset.audits.errors import DIALOGUES, PAIRS
 from edos_dataset.audits.passages import passages_of
 from edos_dataset.sources.books.reading import read_book
-
-from audited import BOOK_ROWS, book_row, write_config
 
 SPEECH = {
     3: "“Is the mill still standing?” asked Ann, and put the lamp down on the table.",
