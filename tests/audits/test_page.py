@@ -122,11 +122,11 @@ def test_the_buttons(tmp_path):
 
 def test_text_of_the_data_stays_text_and_nothing_is_fetched(tmp_path):
     bad = "<script>alert('x')</script> & \"quoted\" </article><img src=x onerror=alert(1)> $key ${key}"
-    rows = [film_row('">\'<script>', [bad, bad])]
+    rows = [film_row("\">'<script>", [bad, bad])]
     found = Items(text := page(write_config(tmp_path, "os", {"train": rows})))
     assert found.tags.count("script") == 1 and "img" not in found.tags and found.addresses == []
     assert [line for _, line in found.items[0]["lines"]] == [f"1{bad}", f"2 [0.5 s]{bad}"]
-    assert found.items[0]["document_id"] == '">\'<script>' and "default-src 'none'" in text
+    assert found.items[0]["document_id"] == "\">'<script>" and "default-src 'none'" in text
 
 
 def test_monstrous_dialogues_are_cut(tmp_path):
