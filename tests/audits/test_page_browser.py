@@ -75,19 +75,19 @@ def download(page, folder):
 
 def test_keys_judge_reloading_keeps_and_the_download_is_counted(page, tmp_path):
     assert (at(page), said(page)) == (1, "not judged · 0 of 5 judged")
-    press(page, "2", "s")
+    press(page, "1", "s")
     assert said(page) == "two speakers in a turn, change of scene inside · 1 of 5 judged"
     press(page, "ArrowRight", "0")
     assert (at(page), said(page)) == (3, "not judged · 2 of 5 judged"), "after no error comes the next one"
     press(page, "o", "5", "b", "ArrowRight", "ArrowLeft", "ArrowLeft")
     assert (at(page), pressed(page)) == (2, ["0 no error"])
-    press(page, "1")
-    assert pressed(page) == ["1 b false border"], "an error takes the place of no error"
+    press(page, "2")
+    assert pressed(page) == ["2 b false border"], "an error takes the place of no error"
 
     page.reload()
-    assert (at(page), pressed(page)) == (2, ["1 b false border"])
+    assert (at(page), pressed(page)) == (2, ["2 b false border"])
     page.get_by_label("reader").fill("Ann 2b")
-    assert pressed(page) == ["1 b false border"], "what is typed judges nothing"
+    assert pressed(page) == ["2 b false border"], "what is typed judges nothing"
     path = download(page, tmp_path)
     saved = json.loads(path.read_text(encoding="utf-8"))
     assert (saved["kind"], saved["unit"], saved["config"], saved["reader"]) == (
