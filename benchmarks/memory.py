@@ -29,17 +29,22 @@ except SystemExit as stop:
 """
 
 
+def run_measured(*arguments: str) -> tuple[Any, int]:
+    """Run `edos` in a process of its own; return what it prints with --json, and its largest resident set in MiB."""
+    command = [sys.executable, "-c", _MEASURE, *arguments, "--json"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+    )
+    return json.loads(done.stdout), int(done.stderr.split()[-2])
+
+
 def peak(folder: Path, labels: bool) -> dict[str, int]:
     """Curate in a process of its own; return its sentences and its largest resident set in MiB."""
     with tempfile.TemporaryDirectory() as out:
-        options = ["--out", f"{out}/edos", "--workers", "1", "--json", "--labels" if labels else "--no-labels"]
-        command = [sys.executable, "-c", _MEASURE, "curate", str(folder), *options]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
-        )
-        stages = json.loads(done.stdout)["stages"]
-        sentences = next(stage["read"] for stage in stages if stage["unit"] == "sentences")
-        return {"sentences": sentences, "peak_mib": int(done.stderr.split()[-2])}
+        options = ["--out", f"{out}/edos", "--workers", "1", "--labels" if labels else "--no-labels"]
+        printed, mib = run_measured("curate", str(folder), *options)
+        sentences = next(stage["read"] for stage in printed["stages"] if stage["unit"] == "sentences")
+        return {"sentences": sentences, "peak_mib": mib}
 
 
 def main() -> None:

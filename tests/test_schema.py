@@ -146,7 +146,11 @@ def makers_of_schemas(path):
 def test_columns_are_named_nowhere_else():
     makers = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if makers_of_schemas(path)}
     assert {name for name in makers if not name.startswith("schema/")} == set(ELSEWHERE)
-    assert {name for name in makers if name.startswith("schema/")} == {"schema/books.py", "schema/configs.py", "schema/tables.py"}
+    assert {name for name in makers if name.startswith("schema/")} == {
+        "schema/books.py",
+        "schema/configs.py",
+        "schema/tables.py",
+    }
 
 
 def test_no_module_lists_the_configs_again():

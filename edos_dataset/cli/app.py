@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from edos_dataset.cli.audit import audit
+from edos_dataset.cli.books import books
 from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
 from edos_dataset.cli.crowd_seed import seed
@@ -97,6 +98,7 @@ def main(
 
 for command in (
     curate,
+    books,
     segment,
     label,
     inspect,

@@ -16,7 +16,9 @@ from edos_dataset.cli.errors import FAILED, WRONG_USAGE, Ended, explained
 
 if TYPE_CHECKING:
     from edos_dataset.downloads.fetching import FileProgress, Plan
+    from edos_dataset.downloads.verifying import Record
 
+GUTENBERG = "gutenberg"
 _SHOWN = 8  # files at most
 
 
@@ -28,6 +30,13 @@ def download(
     changed: Annotated[
         bool, typer.Option("--changed", help="Take files that differ from those fetched before.")
     ] = False,
+    language: Annotated[
+        str | None, typer.Option(help="Of `gutenberg`: code of the language of the books, such as hu.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Of `gutenberg`: books at most.", min=1)] = 50,
+    mirror: Annotated[
+        str | None, typer.Option(help="Of `gutenberg`: address of a mirror.", show_default="gutenberg.pglaf.org")
+    ] = None,
 ) -> None:
     """Fetch a public source, or, without a name, list them with their licences.
 
@@ -37,22 +46,22 @@ def download(
     says why), 2 there is no terminal to ask at and no --yes.
     """
     from edos_dataset.downloads.fetching import download as fetch
-    from edos_dataset.downloads.records import RECORDS
     from edos_dataset.downloads.registry import find_source
 
     if name is None:
         say(_list())
         return
-    source = find_source(name)
     target = out or Path(os.environ.get("EDOS_DATA_DIR", ""))
-    if target == Path():
-        raise ValueError("no folder is given: name one as --out, or in the environment as EDOS_DATA_DIR")
+    if name == GUTENBERG:
+        _fetch_gutenberg(_existing(target), language, limit, mirror, yes, changed)
+        return
+    if language is not None or mirror is not None:
+        raise ValueError(f"--language and --mirror are options of `edos download {GUTENBERG}`, not of {name!r}")
+    source = find_source(name)
+    _existing(target)
 
     def agree(plan: "Plan") -> bool:
-        say(map(escape, plan_lines(plan)), stderr=True)
-        if not yes and not _can_ask():
-            raise Ended(WRONG_USAGE, "There is no terminal to ask at: give --yes to fetch it.")
-        return yes or typer.confirm("Fetch it?", err=True)
+        return _agreed(plan_lines(plan), yes)
 
     if len(source.files) > 1:
         note(f"asking about {len(source.files)} files")
@@ -60,6 +69,56 @@ def download(
         records = fetch(source, target, agree, changed=changed, progress=progress)
     if records is None:
         raise Ended(FAILED, "Nothing was fetched.")
+    _tell(records, target)
+
+
+def _fetch_gutenberg(
+    target: Path, language: str | None, limit: int, mirror: str | None, yes: bool, changed: bool
+) -> None:
+    """Fetch books of Project Gutenberg."""
+    from edos_dataset.downloads.gutenberg import CONSEQUENCES, LICENCE, MIRRORS, PAUSE, Wanted, fetch_books
+
+    if language is None:
+        raise ValueError("no language is given: name one as --language, such as `--language hu`")
+    wanted = Wanted(language, limit, mirror or MIRRORS[0], target)
+
+    def agree(wanted: Wanted) -> bool:
+        lines = (
+            f"{wanted.source}: {wanted.title}",
+            f"  from     {wanted.mirror}, a request every {PAUSE:g} seconds, as Project Gutenberg asks for",
+            f"  licence  {LICENCE}",
+            f"           {CONSEQUENCES}",
+            f"  to       {target / GUTENBERG}",
+        )
+        return _agreed(iter(lines), yes)
+
+    with _progress() as progress:
+        fetched = fetch_books(wanted, agree, changed=changed, progress=progress)
+    if fetched is None:
+        raise Ended(FAILED, "Nothing was fetched.")
+    _tell(fetched.records, target)
+    for book in fetched.missing:
+        note(f"{wanted.mirror} has no plain text of {book.number}, {book.title or 'without a title'}")
+    say([escape(f"{len(fetched.records):,} of {fetched.listed:,} books that the catalogue lists are there")])
+
+
+def _existing(target: Path) -> Path:
+    if target == Path():
+        raise ValueError("no folder is given: name one as --out, or in the environment as EDOS_DATA_DIR")
+    return target
+
+
+def _agreed(lines: Iterator[str], yes: bool) -> bool:
+    say(map(escape, lines), stderr=True)
+    if not yes and not _can_ask():
+        raise Ended(WRONG_USAGE, "There is no terminal to ask at: give --yes to fetch it.")
+    return yes or typer.confirm("Fetch it?", err=True)
+
+
+def _tell(records: "dict[str, Record]", target: Path) -> None:
+    """Tell what is there now."""
+    from edos_dataset.downloads.records import RECORDS
+
     shown = sorted(records.items())[:_SHOWN]
     lines = [f"{target / path}: {record['sha256'][:12]}, checked by {record['checked']}" for path, record in shown]
     if len(records) > len(shown):
@@ -96,6 +155,7 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
 def _list() -> Iterator[RenderableType]:
     from rich.table import Table
 
+    from edos_dataset.downloads.gutenberg import LICENCE
     from edos_dataset.downloads.registry import LANGUAGES, OTHERS, opensubtitles
 
     table = Table()
@@ -103,6 +163,7 @@ def _list() -> Iterator[RenderableType]:
         table.add_column(heading, overflow="fold")
     english = opensubtitles("en")
     table.add_row("opensubtitles-LANGUAGE", english.title.replace(" en:", " a language:"), "1", english.licence)
+    table.add_row(GUTENBERG, "Project Gutenberg's books of a language, with --language", "--limit", LICENCE)
     for source in OTHERS:
         table.add_row(source.name, source.title, str(len(source.files)), source.licence)
     yield table

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @explained()
 def rejects(
-    run: Annotated[Path, typer.Argument(help="A folder that `edos curate` wrote.", show_default=False)],
+    run: Annotated[Path, typer.Argument(help="A folder that `edos curate` or `edos books` wrote.", show_default=False)],
     reason: Annotated[
         str | None, typer.Option(help="Show what was dropped for this reason, such as `repetitive`.")
     ] = None,
@@ -28,7 +28,7 @@ def rejects(
 ) -> None:
     """Show what a run dropped, and why: how much for which reason, files that could not be read, and what was not read.
 
-    With --reason or --stage the texts themselves, if `edos curate` was given --rejects.
+    With --reason or --stage the texts themselves, if the command was given --rejects.
     """
     from edos_dataset.publishing.rejected import kept_rejects, reasons_of, rejected_units
     from edos_dataset.runs.manifest import read_manifest
@@ -128,6 +128,6 @@ def _texts(chosen: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any
         yield from (f"  - {escape(text)}" for text in unit["texts"])
     total = sum(row["count"] for row in chosen)
     if not kept and len(shown) < total:
-        yield "The run did not keep what it dropped: give its `edos curate` command again with --rejects to see it."
+        yield "The run did not keep what it dropped: give its command again with --rejects to see it."
     elif len(shown) < total:
         yield f"{len(shown):,} of {total:,}; --limit shows more"

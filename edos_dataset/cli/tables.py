@@ -13,7 +13,7 @@ from edos_dataset.cli.console import load_call
 from edos_dataset.commands.estimate import Estimate
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.publishing.inspection import confidence_of
-from edos_dataset.schema import CONFIGS
+from edos_dataset.schema import BOOK_CONFIGS, CONFIGS
 from edos_dataset.sources.inventory import Inventory
 
 
@@ -29,9 +29,10 @@ def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()
 
 def stage_table(manifest: Mapping[str, Any]) -> Table:
     """Return the table of stages: what each read, kept and rejected, by reason, and how fast one worker was."""
-    table = Table(
-        title=f"{manifest['input']['films']:,} films, {manifest['input']['files']:,} files", title_justify="left"
+    read = ", ".join(
+        f"{manifest['input'][unit]:,} {unit}" for unit in ("films", "books", "files") if unit in manifest["input"]
     )
+    table = Table(title=read, title_justify="left")
     table.add_column("stage")
     table.add_column("counts")
     for name in ("read", "kept"):
@@ -74,7 +75,8 @@ def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             label, confidence = turn.get("label"), turn.get("confidence")
             if number == last and "label" in dialogue:
                 label, confidence = dialogue["label"], confidence_of(dialogue)
-            text = escape(turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
+            speaker = f"[bold]{escape(turn['speaker'])}:[/bold] " if turn.get("speaker") else ""
+            text = speaker + escape(turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
             yield f"  {_label(label, confidence)}  {text}" if labelled else f"  - {text}"
         yield ""
 
@@ -126,7 +128,8 @@ def estimate_lines(estimate: Estimate, inventory: Inventory, most: int = 10) -> 
 
 def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
     """Return the line of Python that loads the default config, the first that has dialogues, as rich markup."""
-    default = next((config for config in CONFIGS if manifest["configs"].get(config, {}).get("dialogues")), None)
+    configs = (*CONFIGS, *BOOK_CONFIGS)
+    default = next((config for config in configs if manifest["configs"].get(config, {}).get("dialogues")), None)
     if default is None:
         return (
             "[yellow]no dialogues came out, so there is nothing to load[/yellow]; the table above says where they "
@@ -134,4 +137,7 @@ def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
         )
     # A bare name could be that of a data set on the Hub.
     path = out.as_posix()
-    return f"{load_call(f'./{path}' if '/' not in path and path != 'edos' else path)}  # config {default}"
+    place = f"./{path}" if "/" not in path and path != "edos" else path
+    if default in BOOK_CONFIGS:
+        return load_call(place, default)
+    return f"{load_call(place)}  # config {default}"

@@ -3,27 +3,22 @@ ours), and `curate` carries it out.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from edos_dataset.commands.corpus_runs import Carried, Carrying, Corpus, fingerprint_of, run_corpus
 from edos_dataset.commands.languages import language_remarks
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.runs.cutting import Part, cut_by_hash
-from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
-from edos_dataset.runs.phases import check_order
-from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline, count_units
+from edos_dataset.runs.pipeline import Pipeline, count_units
 from edos_dataset.runs.recipes import dump_recipe
-from edos_dataset.runs.run import Progress, Run
+from edos_dataset.runs.run import Progress
 from edos_dataset.runs.shards import write_text
-from edos_dataset.sources.contents import contents_of, with_contents
 from edos_dataset.sources.inventory import Inventory, estimate_sentences
 from edos_dataset.sources.read import ReadFilms
 
@@ -77,54 +72,36 @@ def curate(
         WorkerDied: a worker was killed; likewise.
     """
     began = time.perf_counter()
-    check_order(pipeline)
-    check_pipeline(pipeline)
-    films = with_contents(inventory.films.slice(0, limit))
-    with (
-        engine_of(engine, workers, device_of(pipeline)) as crew,
-        OutputFolder(out, "curate", crew.leads, force) as folder,
-    ):
-        made_of = MadeOf(parameters_of(pipeline), {"films": contents_of(films)}, fingerprint_of(pipeline))
-        made_of.check(folder)
-        run = Run(folder.run, crew, keep_rejects, progress)
-        outputs = run.execute(cut_films(films, shard_sentences), pipeline)
-        if not crew.leads:
-            return None
+    how = Carrying(workers, engine, limit, keep_rejects, force, progress)
+    language = language_of(pipeline)
+
+    def publish(carried: Carried) -> tuple[dict[str, Any], Mapping[str, int]]:
+        films, run, prepared = carried.documents, carried.run, carried.folder.prepared
         recipe, fingerprint = dump_recipe(pipeline, published=True), fingerprint_of(pipeline)
         limited = f" --limit {limit}" if limit else ""
         command = f"edos curate SUBTITLES --recipe {RECIPE}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         origin = Origin(command, fingerprint, versions(), RECIPE, inputs)
-        configs = prepare_published(folder, outputs, language_of(pipeline), pipeline, run.counts, origin)
-        write_text(folder.prepared / RECIPE, recipe)
+        configs = prepare_published(carried.folder, carried.outputs, language, pipeline, run.counts, origin)
+        write_text(prepared / RECIPE, recipe)
         manifest = Manifest(
             recipe=recipe,
             fingerprint=fingerprint,
             input=inventory.facts() | inputs,
             stages=[stage_entry(count) for count in run.counts],
-            remarks=language_remarks(pipeline, language_of(pipeline)) or None,
+            remarks=language_remarks(pipeline, language) or None,
             quarantined=[*inventory.quarantined, *run.notes],
             configs={written.config: summary(written) for written in configs},
-            shards={"total": sum(map(len, outputs.values())), "made_now": run.made},
+            shards={"total": sum(map(len, carried.outputs.values())), "made_now": run.made},
             workers=workers,
             seconds=round(time.perf_counter() - began, 2),
-        ).write(folder.prepared)
-        made_of.write(folder, holds(inputs["films"], configs))
-        folder.commit()
-        return manifest
+        )
+        return manifest.write(prepared), holds(inputs["films"], configs)
+
+    corpus = Corpus("curate", "films", inventory.films, estimate_sentences, shard_sentences)
+    return run_corpus(corpus, out, pipeline, how, publish)
 
 
 def cut_films(films: pa.Table, shard_sentences: int) -> Sequence[Part]:
     """Return the shards of schema.FILMS, of about `shard_sentences` sentences at most."""
     return cut_by_hash(films, "film", estimate_sentences(films), shard_sentences)
-
-
-def fingerprint_of(pipeline: Pipeline) -> str:
-    """Return the hash of all that decides the rows of a pipeline, but the input."""
-    return hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)])
-
-
-def device_of(pipeline: Pipeline) -> str:
-    """Return the torch device that a pipeline uses: that of the first stage that uses another one than the CPU."""
-    devices = [getattr(item, "device", "cpu") for item in pipeline]
-    return next((device for device in devices if device != "cpu"), "cpu")

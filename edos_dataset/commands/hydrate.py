@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.commands.built_in import KNOWN
-from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films, fingerprint_of, language_of
+from edos_dataset.commands.corpus_runs import fingerprint_of
+from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films, language_of
 from edos_dataset.commands.labels_only import labelling, text_stages
 from edos_dataset.commands.renamed import labelled_films
 from edos_dataset.publishing.attach import TEXT_DIFFERS, AttachLabels, PublishedLabels

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from edos_dataset.commands.curate import device_of
+from edos_dataset.commands.corpus_runs import device_of
 from edos_dataset.commands.languages import look_for_foreign
 from edos_dataset.commands.line_runs import check_no_source, discarded_after_errors, run_to_lines
 from edos_dataset.labeling.stages import AnnotateDialogues

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from edos_dataset.arrays import empty_lists, nest, unnest
-from edos_dataset.commands.curate import device_of, fingerprint_of
+from edos_dataset.commands.corpus_runs import device_of, fingerprint_of
 from edos_dataset.labeling.stages import LabelTurns
 from edos_dataset.publishing.layout import split_of, write_config
 from edos_dataset.runs.cutting import numbered

@@ -37,6 +37,10 @@ class DownloadError(ValueError):
     """A file could not be had, or is not what it should be; the message says why, and what to do."""
 
 
+class NotThereError(DownloadError):
+    """The server has no such file."""
+
+
 class _Passing(Exception):
     """A failure that may pass, with the seconds that the server asks to wait."""
 
@@ -154,8 +158,10 @@ class Server:
         if status in _PASSING:
             raise _Passing(f"{status} {response.reason_phrase}", _asked_wait(headers.get("Retry-After", "")))
         if status not in (200, 206):
-            hint = "the file may have moved" if status in (404, 410) else "look at the address in a browser"
-            raise DownloadError(f"{url} answers {status} {response.reason_phrase}: {hint}")
+            said = f"{url} answers {status} {response.reason_phrase}"
+            if status in (404, 410):
+                raise NotThereError(f"{said}: the file may have moved")
+            raise DownloadError(f"{said}: look at the address in a browser")
         if url.startswith("https:") and response.url.scheme != "https":
             raise DownloadError(
                 f"{url} leads to {response.url}, which is not encrypted: anybody on the way could change the file, so "

@@ -18,16 +18,18 @@ from edos_dataset.hub.content_files import DATA, ContentFile, files_of
 from edos_dataset.hub.croissant import FILE as CROISSANT
 from edos_dataset.hub.remote import Kind
 from edos_dataset.hub.versions import CHANGELOG
+from edos_dataset.publishing.books import recipe_file
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE
 from edos_dataset.publishing.content import content_of, stated_content
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.foreign import json_of
+from edos_dataset.schema import BOOK_LANGUAGES
 
 CARD = "README.md"
 COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")
 """What the commands that write such folders count in it; each has one of them."""
-_RECIPES = ("recipe.yaml", "labels_only/recipe.yaml")
+_RECIPES = ("recipe.yaml", "labels_only/recipe.yaml", *map(recipe_file, BOOK_LANGUAGES))
 _NAMED = frozenset({CARD, *COUNTS, *_RECIPES, LABEL_PICTURE, "audit.html", CHANGELOG, CROISSANT})
 """What may be published beside the data files that the card names: nothing else that lies in the folder."""
 _STAYS = "missing.jsonl"
@@ -76,8 +78,8 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def read_data(folder: Path) -> Contents:
-    """Read a folder that `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and check
-    that it is whole and loads.
+    """Read a folder that `edos curate`, `books`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote, and
+    check that it is whole and loads.
 
     Beside the data files that the card names only what such commands write goes.
 

@@ -121,8 +121,8 @@ def folder_facts(folder: Path) -> dict[str, Any]:
     if not configs:
         raise FolderError(
             f"{folder} is no folder that this package wrote: it has neither a {NAME} nor Parquet files of a config "
-            f"({', '.join(REGISTRY)}). Give what `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or "
-            "`extend` wrote, or a data set of the Hub as NAMESPACE/NAME"
+            f"({', '.join(REGISTRY)}). Give what `edos curate`, `books`, `label`, `hydrate`, `labels-only`, `crowd "
+            "seed` or `extend` wrote, or a data set of the Hub as NAMESPACE/NAME"
         )
     return {"configs": {name: {"splits": _sizes(folder, name)} for name in configs}}
 

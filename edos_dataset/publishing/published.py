@@ -57,7 +57,7 @@ def prepare_published(
             files |= {LABEL_PICTURE: digest(prepared / LABEL_PICTURE)}
         record = {"key": key, "files": files, "configs": list(map(vars, configs))}
         write_checked(prepared / ".run" / _RECORD, record)
-    models, segmenters = _records(pipeline, LabelTurns), _records(pipeline, SegmentTurns)
+    models, segmenters = records_of(pipeline, LabelTurns), records_of(pipeline, SegmentTurns)
     stages = [vars(count) for count in counts]
     card = dataset_card(configs, language, models, stages, segmenters, origin, labelled is not None)
     write_text(prepared / "README.md", with_content(card, digests_of(configs)))
@@ -86,7 +86,7 @@ def _written_before(folder: OutputFolder, key: str) -> list[ConfigFiles] | None:
         return None
 
 
-def _records(pipeline: Pipeline, kind: type[LabelTurns] | type[SegmentTurns]) -> dict[str, dict[str, Any]]:
+def records_of(pipeline: Pipeline, kind: type[LabelTurns] | type[SegmentTurns]) -> dict[str, dict[str, Any]]:
     """Return the records of the models that the stages of a kind use, by the models' names."""
     return {name: record for item in pipeline if isinstance(item, kind) for name, record in item.records().items()}
 

@@ -32,8 +32,13 @@ def kept_rejects(run: Path, manifest: Mapping[str, Any]) -> list[Path]:
 
     Folders of phases that an earlier recipe had are left out.
     """
+    parts = manifest.get("runs") or {"": manifest}
+    return [path for part, of_part in parts.items() for path in _of_a_run(run / ".run" / part, of_part)]
+
+
+def _of_a_run(run: Path, manifest: Mapping[str, Any]) -> list[Path]:
     by_number: dict[int, list[tuple[Path, list[str]]]] = defaultdict(list)
-    for folder in sorted((run / ".run").glob("[0-9][0-9]-*")):
+    for folder in sorted(run.glob("[0-9][0-9]-*")):
         shards = (path for path in sorted(folder.glob("*.parquet")) if "." not in path.stem)
         record = next((record for path in shards if (record := read_record(path, verify=False))), None)
         if record is not None:
@@ -87,7 +92,7 @@ def rejected_units(
                         yield from _units(row, units[row["stage"]])
         except (OSError, pa.ArrowException, KeyError) as error:
             raise FolderError(
-                f"cannot read {path} ({error}): give the `edos curate` command with --rejects again"
+                f"cannot read {path} ({error}): give the command that made it with --rejects again"
             ) from error
 
 
@@ -101,5 +106,5 @@ def _units(row: Mapping[str, Any], unit: str) -> Iterator[dict[str, Any]]:
         "path": (row.get("source") or {}).get("path"),
         "detail": row.get(DETAIL),
     }
-    for together in [texts] if unit in ("files", "dialogues") else [[text] for text in texts]:
+    for together in [texts] if unit in ("files", "books", "dialogues") else [[text] for text in texts]:
         yield {**facts, "texts": together}

@@ -164,7 +164,7 @@ class OutputFolder:
                     f"{self.path} is not empty and holds no run of this package: give a new or empty folder as --out"
                 )
             return
-        command = _command(self.run)
+        command = command_of(self.run)
         inside = [path for path in self.run.iterdir() if not _BEFORE_THE_RECORD.fullmatch(path.name)]
         if command is None and (others or inside):
             raise FolderError(
@@ -204,7 +204,7 @@ def check_whole(folder: Path) -> None:
     """
     run = folder / ".run"
     if (run / commit.JOURNAL).exists():
-        name = f"`edos {_command(run)}`" if _command(run) else "the command that writes it"
+        name = f"`edos {command_of(run)}`" if command_of(run) else "the command that writes it"
         raise FolderError(
             f"{folder} is unfinished: {name} is putting its files in place, or was stopped at that; wait for it, or "
             "give it again"
@@ -238,8 +238,8 @@ def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
     return target
 
 
-def _command(run: Path) -> str | None:
-    """Return the command whose folder this is, None where no record of ours says so."""
+def command_of(run: Path) -> str | None:
+    """Return the command, such as "curate", whose folder this is, None where no record of ours says so."""
     try:
         record = json_of((run / _RECORD).read_bytes())
         ours = record["package"] == "edos-dataset" and isinstance(record["command"], str)

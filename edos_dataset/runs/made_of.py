@@ -16,7 +16,7 @@ from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.pipeline import Output, Pipeline, Stage, parameter_names
 from edos_dataset.runs.shards import digest, read_checked, write_checked
 
-_RECORD = "made_of.json"
+_RECORD = "made_of{}.json"
 _CONTENT = "content of"
 _MOST = 5  # differences that a message tells
 
@@ -29,11 +29,17 @@ class MadeOf:
         parameters: name, as the user knows it, → value, as plain data.
         inputs: kind of thing, `films`, → name → digest of its content. Where it lies does not count, nor its dates.
         code: hash of the code; a change of it alone is told, and needs no leave.
+        part: of a folder that several runs fill, the one that this is about.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     code: str = ""
+    part: str = ""
+
+    @property
+    def _record(self) -> str:
+        return _RECORD.format(self.part and f"_{self.part}")
 
     def check(self, folder: OutputFolder) -> None:
         """Refuse to replace what a finished command made of something else, unless the user has agreed.
@@ -44,7 +50,7 @@ class MadeOf:
         Raises:
             FolderError: something would be lost; the message says what.
         """
-        path = folder.run / _RECORD
+        path = folder.run / self._record
         if (
             not folder.leads
             or folder.force
@@ -81,14 +87,14 @@ class MadeOf:
             folder: with all that is prepared.
             holds: unit, such as `dialogues` → how many there are.
         """
-        write_checked(folder.prepared / folder.run.name / _RECORD, {**vars(self), "holds": dict(holds)})
+        write_checked(folder.prepared / folder.run.name / self._record, {**vars(self), "holds": dict(holds)})
 
 
 def inputs_of(run: Path, otherwise: Iterable[Path]) -> Mapping[str, Mapping[str, str]]:
     """Return what a folder of ours was made of, for one that is made of it; where it has no record of that, the digests
     of the files `otherwise`.
     """
-    recorded: Mapping[str, Mapping[str, str]] | None = read_checked(run / ".run" / _RECORD).get("inputs")
+    recorded: Mapping[str, Mapping[str, str]] | None = read_checked(run / ".run" / MadeOf()._record).get("inputs")
     return recorded or {"files": digests_of(otherwise)}
 
 

@@ -2,13 +2,13 @@
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.runs.folder import FolderError, check_whole
+from edos_dataset.runs.folder import FolderError, check_whole, command_of
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import StageCount, write_text
 from edos_dataset.version import __version__
@@ -30,13 +30,14 @@ _CONFIG = {
     **{"turns_per_dialogue": _NUMBER, "tokens_per_turn": _NUMBER, "certainty?": (*_NUMBER, type(None))},
 }
 _SHAPE = {
-    "input": {"films": int, "files": int, "skipped": [[str]]},
+    "input": {"films?": int, "books?": int, "files": int, "skipped": [[str]]},
     "stages": [_STAGE],
     "quarantined": [{"path": str, "reason": str, "detail": str}],
     "configs": {str: _CONFIG},
 }
 """What a manifest must be for whoever reads it."""
-_OPTIONAL = {"recipe": str, "fingerprint": str, "versions": {str: str}, "remarks": [str]}
+_OPTIONAL = {"recipe": str, "fingerprint": str, "versions": {str: str}, "remarks": [str], "runs": {str: dict}}
+_OPTIONAL |= {"books": [{"id": str, "dialogues": int, "utterances": int, "reason": (str, type(None))}]}
 
 
 def versions() -> dict[str, str]:
@@ -61,12 +62,14 @@ class Manifest:
         fingerprint: hash of all that decided the rows, but the input.
         versions: of this package and of others.
         labels: manifest of the labels that were hydrated.
-        input: what was read: numbers of `films`, of `files`, and of what was `unopened`, which is none of these; and
-            what was `skipped`, as it is not wanted.
+        input: what was read: numbers of `films` or `books`, of `files`, and of what was `unopened`, which is none of
+            these; and what was `skipped`, as it is not wanted.
         stages: what each stage did, a `stage_entry` each.
         remarks: what is to be known of the result, a sentence each.
         quarantined: path, reason and message of all that could not be opened or read.
         configs: config → its counts.
+        books: what became of each book: `id`, `dialogues`, `utterances`, `kept` and `reason`.
+        runs: of a folder that several runs fill, name → manifest of each; all else is about all of them.
         missing: of the labels, what was not found.
         identical: file → whether it is the one that the labels are from.
         shards: how many there are in all, and how many were made now.
@@ -85,6 +88,8 @@ class Manifest:
     remarks: list[str] | None = None
     quarantined: list[Any] = field(default_factory=list)
     configs: dict[str, dict[str, Any]]
+    books: list[dict[str, Any]] | None = None
+    runs: dict[str, dict[str, Any]] | None = None
     missing: dict[str, Any] | None = None
     identical: dict[str, bool] | None = None
     shards: dict[str, int] | None = None
@@ -114,7 +119,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json_of(path.read_bytes())
     except OSError as error:
         why = (
-            "the run has not finished; give its `edos curate` command again"
+            f"the run has not finished; give its `edos {command_of(folder / '.run') or 'curate'}` command again"
             if (folder / ".run").is_dir()
             else f"{folder} is no folder that `edos curate` wrote"
         )
@@ -151,6 +156,23 @@ def _fits(value: object, shape: object) -> bool:
 def stage_entry(count: StageCount) -> dict[str, Any]:
     """Return a stage's entry in a manifest."""
     return vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None}
+
+
+def added_up(entries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return entries of several manifests as one: numbers and lists are added, dictionaries key by key; of anything
+    else the first is taken.
+    """
+    total: dict[str, Any] = {}
+    for entry in entries:
+        for key, value in entry.items():
+            before = total.get(key)
+            if before is None:
+                total[key] = value
+            elif isinstance(value, dict):
+                total[key] = added_up([before, value])
+            elif isinstance(value, int | float | list) and not isinstance(value, bool):
+                total[key] = before + value
+    return total
 
 
 def bad_share(manifest: Mapping[str, Any]) -> float:

@@ -130,7 +130,7 @@ def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
         table, rejected, count = run_stage(stage, function, table)
         counts.append(count)
         if rejected is not None:
-            notes += stage.notes(rejected) if isinstance(stage, Stage) else []
+            notes += stage.notes(rejected)
             rejects.append(rejected.append_column("stage", pa.array([stage.name] * rejected.num_rows)))
     rejects_digest = ""
     if task.rejects is not None:

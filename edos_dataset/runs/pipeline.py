@@ -103,6 +103,10 @@ class CorpusStep:
         reasons[removals["row"].to_numpy()] = removals["reason"].to_pylist()
         return table.append_column(REASON, pa.array(reasons, pa.string()))
 
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """As of a stage."""
+        return []
+
     def fingerprint(self) -> str:
         """Return a hash of the step's code, version and parameters."""
         return _fingerprint(self)

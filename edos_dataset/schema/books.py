@@ -6,7 +6,14 @@ import pyarrow as pa
 
 from edos_dataset.schema.tables import FILE, READING, labelled
 
-BOOKS = pa.schema({"book": pa.string(), "files": pa.list_(FILE)})
+BOOKS = pa.schema(
+    {
+        "book": pa.string(),
+        "title": pa.string(),  # as a catalogue says it, or null; as the author
+        "author": pa.string(),
+        "files": pa.list_(FILE),
+    }
+)
 """A book and all its files, several formats or encodings of one text; the unit that is read, split and sharded."""
 
 BOOK_SOURCE = pa.struct(

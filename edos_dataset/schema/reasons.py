@@ -20,6 +20,14 @@ REASONS: dict[str, str] = {
     "unreadable": "The system does not let the file be read, or it is packed with a password or an unknown method.",
     "unreadable_folder": "The system does not let the folder be listed, so its files are not known.",
     "unreadable_zip": "The archive cannot be opened, so its files are not known.",
+    # books
+    "few_delimiters": "The book has fewer quotes or dashes than the stage `dialogues` asks of one with speech.",
+    "few_dialogues": "The book has fewer dialogues for its length than the stage `dialogues` asks for.",
+    "few_double_delimiters": "Fewer paragraphs of the book have two dashes than the stage `dialogues` asks for.",
+    "no_dialogue": "Nobody answers anybody in the book, as far as its quotes and dashes tell.",
+    "no_dialogue_left": "All dialogues of the book have left later, each for a reason of its own.",
+    "other_file_of_book": "The book has a better file, which was taken.",
+    "strange_words": "The book's words are not those of the other books: old language, a dictionary, noise.",
     # lines
     "credit": "The line names who made or offers the subtitle.",
     "empty": "Nothing is left of the line without markup, dashes and names.",
@@ -41,6 +49,7 @@ REASONS: dict[str, str] = {
     "duplicate_dialogue": "Another dialogue says the same, or nearly, and was kept.",
     "not_labelled": "The published labels have none for this dialogue.",
     "not_selected": "Other dialogues scored higher, and only as many stay as the stage `select` takes.",
+    "rare_words": "Too many of the dialogue's words are rare in the corpus.",
     "text_differs": "The text is not the one that was labelled.",
     "unsure": "The dialogue is less sure than the stage `certainty` asks for.",
 }

@@ -1,7 +1,7 @@
 """What there is to read: the files below the sources, grouped by film, before any of them is opened."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from edos_dataset.schema.tables import FILE, FILMS
 from edos_dataset.sources.formats import formats, formats_by_suffix
 from edos_dataset.sources.names import Named, name_file
 from edos_dataset.sources.paths import spell_out_path
-from edos_dataset.sources.walk import Entry, SourceError, walk
+from edos_dataset.sources.walk import Entry, Found, SourceError, walk
 
 
 @dataclass(frozen=True)
@@ -23,28 +23,38 @@ class Inventory:
     """The files found.
 
     Attributes:
-        films: table of FILMS sorted by film, the files of a film sorted by document id.
+        documents: table of FILMS (or BOOKS) sorted by film, the files of a film sorted by document id.
         skipped: path and reason of everything that was found but is not wanted, sorted.
         quarantined: path, reason and message of what should be read and cannot: a folder that may not be listed, an
             archive that is cut off, a member of one with a name that leads out of it; in the form of the notes of a
             run, sorted.
-        files: number of files in `films`.
+        files: number of files in `documents`.
         bytes: their size as stored.
     """
 
-    films: pa.Table
+    documents: pa.Table
     skipped: list[tuple[str, str]]
     quarantined: list[dict[str, Any]]
     files: int
     bytes: int
 
+    @property
+    def films(self) -> pa.Table:
+        """The table, of films."""
+        return self.documents
+
+    @property
+    def books(self) -> pa.Table:
+        """The table, of books."""
+        return self.documents
+
     def facts(self) -> dict[str, Any]:
-        """Return what a manifest says of the input: the numbers of `films`, of `files`, and of what could not be
-        opened, which is none of these; and what was `skipped`.
+        """Return what a manifest says of the input: the numbers of `films` (or `books`), of `files`, and of what could
+        not be opened, which is none of these; and what was `skipped`.
         """
         skipped = [list(entry) for entry in self.skipped]
         return {
-            "films": self.films.num_rows,
+            f"{self.documents.column_names[0]}s": self.documents.num_rows,
             "files": self.files,
             "unopened": len(self.quarantined),
             "skipped": skipped,
@@ -79,13 +89,18 @@ def find_films(sources: Sequence[Path], language: str) -> Inventory:
         elif (first := by_id[named.document_id][1]).path != entry.path:
             found.skip(entry.path, f"same_id: {first.path} has the id {named.document_id!r}, too")
         else:
-            raise _collision(first, entry)
+            raise collision(first, entry)
     if not by_id:
-        raise _nothing_found(sources, found.skipped, found.quarantined)
+        raise nothing_found("subtitles", sources, found, formats_by_suffix())
     ordered = sorted(by_id.values(), key=lambda pair: (pair[0].film, pair[0].document_id))
     total = sum(entry.size for _, entry in ordered)
+    return listed(_to_table(ordered), found, len(ordered), total)
+
+
+def listed(documents: pa.Table, found: Found, files: int, size: int) -> Inventory:
+    """Return an inventory, with what is not in it sorted."""
     quarantined = sorted(found.quarantined, key=lambda note: (note["path"], note["reason"], note["detail"]))
-    return Inventory(_to_table(ordered), sorted(found.skipped), quarantined, len(ordered), total)
+    return Inventory(documents, sorted(found.skipped), quarantined, files, size)
 
 
 def estimate_sentences(films: pa.Table) -> np.ndarray:
@@ -103,7 +118,8 @@ def estimate_sentences(films: pa.Table) -> np.ndarray:
     return np.asarray(np.maximum(running[offsets[1:]] - running[offsets[:-1]], 1.0))
 
 
-def _collision(first: Entry, second: Entry) -> SourceError:
+def collision(first: Entry, second: Entry) -> SourceError:
+    """Return the error of two files that would have one id."""
     return SourceError(
         f"two files have the path {first.path!r}: {first.full_path} and {second.full_path}. Ids come from the name of "
         "the source and the path in it, so give the folder that holds both, rename one of the sources, or leave out "
@@ -111,24 +127,40 @@ def _collision(first: Entry, second: Entry) -> SourceError:
     )
 
 
-def _nothing_found(
-    sources: Sequence[Path], skipped: Sequence[tuple[str, str]], quarantined: Sequence[dict[str, Any]]
-) -> SourceError:
+def nothing_found(what: str, sources: Sequence[Path], found: Found, suffixes: Iterable[str]) -> SourceError:
+    """Return the error of sources that hold none of what is wanted.
+
+    Args:
+        what: is wanted, "subtitles".
+        sources: as given.
+        found: in them.
+        suffixes: of the files wanted.
+    """
     names = ", ".join(sorted(spell_out_path(str(source)) for source in sources))
-    passed = [f"{note['detail']} ({note['reason']})" for note in quarantined]
-    passed += [f"{path} ({reason})" for path, reason in sorted(skipped)]
+    passed = [f"{note['detail']} ({note['reason']})" for note in found.quarantined]
+    passed += [f"{path} ({reason})" for path, reason in sorted(found.skipped)]
     seen = f" {len(passed)} other files were found, such as {'; '.join(passed[:3])}." if passed else ""
-    return SourceError(f"no subtitles in {names}.{seen} Known suffixes: {', '.join([*formats_by_suffix(), '.zip'])}")
+    return SourceError(f"no {what} in {names}.{seen} Known suffixes: {', '.join([*suffixes, '.zip'])}")
 
 
 def _to_table(ordered: Sequence[tuple[Named, Entry]]) -> pa.Table:
-    films: list[str] = []
+    films, offsets = grouped([named.film for named, _ in ordered])
+    return pa.table({"film": pa.array(films, pa.string()), "files": file_lists(ordered, offsets)}, schema=FILMS)
+
+
+def grouped(keys: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Return the different ones of sorted keys, and where each begins, with the end."""
+    different: list[str] = []
     offsets: list[int] = []
-    for position, (named, _) in enumerate(ordered):
-        if not films or films[-1] != named.film:
-            films.append(named.film)
+    for position, key in enumerate(keys):
+        if not different or different[-1] != key:
+            different.append(key)
             offsets.append(position)
-    offsets.append(len(ordered))
+    return different, [*offsets, len(keys)]
+
+
+def file_lists(ordered: Sequence[tuple[Named, Entry]], offsets: Sequence[int]) -> pa.ListArray:
+    """Return the files as lists of FILE, parted at the offsets."""
     columns = {
         "document_id": [named.document_id for named, _ in ordered],
         "path": [entry.path for _, entry in ordered],
@@ -141,4 +173,4 @@ def _to_table(ordered: Sequence[tuple[Named, Entry]]) -> pa.Table:
         "size": [entry.size for _, entry in ordered],
         "stamp": [entry.stamp for _, entry in ordered],
     }
-    return pa.table({"film": pa.array(films, pa.string()), "files": nest(offsets, FILE, columns)}, schema=FILMS)
+    return nest(offsets, FILE, columns)

@@ -1,10 +1,7 @@
 """The first stage: from the files of a film to the lines of its best file."""
 
-import os
-import traceback
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,20 +9,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
-from edos_dataset.languages.codes import check_language, code_of_language, same_language
-from edos_dataset.languages.detection import contradict_language
+from edos_dataset.languages.codes import check_language, code_of_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
-from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.documents import OTHER_LANGUAGE as OTHER_LANGUAGE
+from edos_dataset.sources.documents import (
+    ForeignError,
+    notes_of,
+    read_file,
+    refuse_foreign,
+    struct_of,
+    tally_reading,
+)
 from edos_dataset.sources.formats import code_of_others, formats
 from edos_dataset.sources.parsed import Facts, Parsed, ReadError, refuse_longer
 from edos_dataset.sources.time_limit import time_limit
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
-
-OTHER_LANGUAGE = "other_language"
-"""Reason of a file in another language than the one wanted, as its path, it itself or its words say."""
 
 
 @dataclass(frozen=True)
@@ -87,23 +88,12 @@ class ReadFilms(Stage):
     def tally(self, table: pa.Table) -> dict[str, int]:
         """Count the files read by encoding, the times that were dropped, and the files in other languages by theirs."""
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
-        encodings = pc.value_counts(pc.struct_field(kept["reading"], "encoding"))
-        counts = {f"encoding: {entry['values']}": int(entry["counts"]) for entry in encodings.to_pylist()}
-        counts["bad times"] = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
-        if REASON in table.column_names:
-            foreign = table.filter(pc.equal(table[REASON], OTHER_LANGUAGE))
-            for entry in pc.value_counts(foreign["language"]).to_pylist():
-                counts[f"other language: {entry['values'] or 'not known'}"] = int(entry["counts"])
-        return counts
+        bad = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
+        return tally_reading(table) | {"bad times": bad}
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Return path, reason and message of each file that could not be read, not of one that is not wanted."""
-        rows = rejected.select(["source", REASON, DETAIL]).to_pylist()
-        return [
-            {"path": row["source"]["path"], "reason": row[REASON], "detail": row[DETAIL]}
-            for row in rows
-            if row[REASON] not in (OTHER_FILE, OTHER_LANGUAGE)
-        ]
+        return notes_of(rejected, (OTHER_FILE, OTHER_LANGUAGE))
 
     def _read_film(self, film: str, files: list[dict[str, Any]]) -> list["_Document"]:
         rows: list[_Document] = []
@@ -127,36 +117,24 @@ class ReadFilms(Stage):
 
     def _read_file(self, row: "_Document") -> None:
         file = row.file
-        place = Path(os.fsdecode(file["location"]))
-        data = read_bytes(place, file["member"], self.max_bytes, file["size"])
-        try:
+
+        def read(data: bytes) -> None:
             parsed = row.parsed = formats()[file["kind"]].reader(data, file["language"] or self.language)
             refuse_longer(parsed.texts)
             _to_table([row])  # what a reader may give that no table can hold, such as half a character
-        except (ReadError, MemoryError):  # what the machine lacks says nothing of the file
-            raise
-        except Exception as error:  # a reader's mistake costs a file, not the run
-            raise ReadError("reader_failed", f"{_where(error)}; please report this file") from error
+
+        read_file(file, self.max_bytes, read)
 
     def _check_language(self, row: "_Document") -> None:
         """Refuse a file in another language than the one wanted, and note that as its language."""
         assert row.parsed is not None
         header, path = row.parsed.facts.language, row.file["language"]
-        for claim, said, code in (("its path", path, path), ("it", header, code_of_language(header))):
-            if code and not same_language(code, self.language):
-                row.language = code
-                raise ReadError(OTHER_LANGUAGE, f"{claim} says it is in {said}, wanted is {self.language!r}")
-        other = contradict_language(row.parsed.texts, self.language) if self.detect_language else None
-        if other:
-            row.language = other.language
-            seems = f", it seems to be {other.language!r}" if other.language else ""
-            raise ReadError(OTHER_LANGUAGE, f"{other.why}{seems}, wanted is {self.language!r}")
-
-
-def _where(error: Exception) -> str:
-    """Return what a reader stumbled over, and where in its code: the error's own message may quote the file."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}"
+        claims = (("its path", path, path), ("it", header, code_of_language(header)))
+        try:
+            refuse_foreign(claims, row.parsed.texts if self.detect_language else [], self.language)
+        except ForeignError as error:
+            row.language = error.language
+            raise
 
 
 @dataclass(slots=True)
@@ -201,8 +179,8 @@ def _to_table(rows: list[_Document]) -> pa.Table:
         pa.array([row.file["document_id"] for row in rows], pa.string()),
         pa.array([row.film for row in rows], pa.string()),
         pa.array([row.language for row in rows], pa.string()),
-        _struct(SOURCE, source),
-        _struct(READING, reading),
+        struct_of(SOURCE, source),
+        struct_of(READING, reading),
         _lines(
             [document for document in parsed if document],
             [len(document.texts) if document else 0 for document in parsed],
@@ -212,11 +190,6 @@ def _to_table(rows: list[_Document]) -> pa.Table:
     ]
     schema = pa.schema([*LINES, pa.field(REASON, pa.string()), pa.field(DETAIL, pa.string())])
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _struct(kind: pa.StructType, columns: dict[str, list[Any]]) -> pa.StructArray:
-    arrays = [pa.array(columns[field.name], field.type) for field in kind]
-    return pa.StructArray.from_arrays(arrays, fields=list(kind))
 
 
 def _lines(parsed: list[Parsed], lengths: list[int]) -> pa.ListArray:

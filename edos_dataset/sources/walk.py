@@ -5,7 +5,7 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Container, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,13 +79,18 @@ class Found:
         self.quarantined.append({"path": path, "reason": reason, "detail": f"{path}: {detail}"})
 
 
-def walk(sources: Sequence[Path]) -> Found:
+def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other: str = "not_subtitles") -> Found:
     """Find everything below the sources, in whatever order.
+
+    Args:
+        sources: files, folders and zip archives.
+        suffixes: those of the files wanted, besides ".zip"; null is those of all formats of subtitles.
+        other: the reason for which others are skipped.
 
     Raises:
         SourceError: a source does not exist.
     """
-    found = _Walk()
+    found = _Walk(_suffixes=formats_by_suffix() if suffixes is None else suffixes, _other=other)
     # A folder before the folders in it: `subs subs/season1` gives the same as `subs/season1 subs`.
     for location in sorted(
         {os.path.abspath(source) for source in sources}, key=lambda path: (path.count(os.sep), path)
@@ -108,6 +113,8 @@ class _Walk(Found):
 
     _seen: set[tuple[int, int]] = field(default_factory=set)
     _links: list[tuple[str, str, str]] = field(default_factory=list)
+    _suffixes: Container[str] = ()
+    _other: str = ""
 
     def follow_links(self) -> None:
         while self._links:
@@ -149,7 +156,7 @@ class _Walk(Found):
     def _not_there(self, path: str, error: OSError) -> None:
         """List what is named in a folder but cannot be looked at; without a suffix that we know it may be a folder."""
         suffix, told = split_suffix(path)[1], _told(error)
-        if suffix in formats_by_suffix():
+        if suffix in self._suffixes:
             self.quarantine(path, "unreadable", told)
         elif suffix == ".zip":
             self.quarantine(path, UNREADABLE_ZIP, told)
@@ -175,9 +182,9 @@ class _Walk(Found):
     def _is_wanted(self, path: str) -> bool:
         suffix = split_suffix(path)[1]
         if "/__MACOSX/" in path or path.rpartition("/")[2].startswith("._"):
-            self.skip(path, "not_subtitles: a resource file of macOS")
-        elif suffix not in formats_by_suffix() and suffix != ".zip":
-            self.skip(path, f"not_subtitles: suffix {suffix or 'missing'}")
+            self.skip(path, f"{self._other}: a resource file of macOS")
+        elif suffix not in self._suffixes and suffix != ".zip":
+            self.skip(path, f"{self._other}: suffix {suffix or 'missing'}")
         else:
             return True
         return False

@@ -7,7 +7,7 @@ import pytest
 
 from command_line import edos
 from edos_dataset.commands.built_in import KNOWN, pipeline_of, subtitles_to_dialogues, subtitles_to_edos
-from edos_dataset.commands.curate import fingerprint_of
+from edos_dataset.commands.corpus_runs import fingerprint_of
 from edos_dataset.runs.described import described_recipe, parameter_docs
 from edos_dataset.runs.pipeline import Stage
 from edos_dataset.runs.recipes import dump_recipe, parse_recipe

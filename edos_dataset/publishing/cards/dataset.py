@@ -84,7 +84,7 @@ def dataset_card(
         "Load": _load_lines(loadable),
         "What is in it": _contents(order),
         "How sure the dialogues are": certainty_section(order),
-        "Labels": _labels(labelled, picture) if labelled else "",
+        "Labels": labels_section(labelled, picture) if labelled else "",
         "Where it comes from": _origin(order, origin),
         "The labelling models": f"{tables.model_table(models)}\n\n{tables.making_list(models)}" if models else "",
         "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}"
@@ -199,7 +199,8 @@ def _contents(configs: Sequence[ConfigFiles]) -> str:
     )
 
 
-def _labels(written: ConfigFiles, picture: bool) -> str:
+def labels_section(written: ConfigFiles, picture: bool) -> str:
+    """Return which labels the turns of a config have; `picture`: that of them lies beside the card."""
     total, papers_total = max(sum(written.labels.values()), 1), sum(turns for _, turns in BY_LABEL)
     first = label_order(written.labels)[:5]
     ours = ", ".join(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datasets import Features
 
 TEXT_LICENCE = "subtitle-text-is-copyrighted"
+BOOKS_LICENCE = "project-gutenberg-public-domain-in-the-usa"
 _SIZES = (
     (1_000, "n<1K"),
     (10_000, "1K<n<10K"),
@@ -104,6 +105,33 @@ def pipeline_header(configs: Sequence[ConfigFiles], language: str) -> dict[str, 
         "multilinguality": ["monolingual"],
         "source_datasets": ["extended|open_subtitles" if opus else "original"],
         "tags": ["dialogue", "emotion", "empathy", "subtitles"],
+        "configs": [_config(written, default=position == 0) for position, written in enumerate(configs)],
+        "dataset_info": [_info(written) for written in configs],
+    }
+
+
+def books_header(configs: Sequence[ConfigFiles], languages: Sequence[str]) -> dict[str, Any]:
+    """Return what the YAML of a folder of books says.
+
+    Args:
+        configs: those with dialogues; the first is the default one.
+        languages: codes of all languages in it.
+    """
+    labelled = any(written.labels for written in configs)
+    return {
+        "language": list(languages),
+        "license": "other",
+        "license_name": BOOKS_LICENCE,
+        "license_link": "https://www.gutenberg.org/policy/license.html",
+        "pretty_name": "Dialogues out of books",
+        "size_categories": [size_category(sum(written.total_rows for written in configs))],
+        "task_categories": ["text-generation", *["text-classification"] * labelled],
+        "task_ids": ["dialogue-modeling", *["multi-class-classification", "intent-classification"] * labelled],
+        "annotations_creators": ["machine-generated" if labelled else "no-annotation"],
+        "language_creators": ["found"],
+        "multilinguality": ["multilingual" if len(languages) > 1 else "monolingual"],
+        "source_datasets": ["original"],
+        "tags": ["dialogue", "books", "gutenberg", *["emotion", "empathy"] * labelled],
         "configs": [_config(written, default=position == 0) for position, written in enumerate(configs)],
         "dataset_info": [_info(written) for written in configs],
     }

@@ -81,6 +81,27 @@ BY_LABEL = (
 turn.
 """
 
+GUTENBERG_PAPER = "The Gutenberg Dialogue Dataset (Csaky & Recski, 2021)"
+
+GUTENBERG_FILTERED = {
+    "Pre-filter": ("2 (KL-div)", "2,090 books (4.42 %)"),
+    "Delimiter filter": ("150 delimiters / 10,000 words", "20,500 books (43.3 %)"),
+    "Long utterances": ("100 words", "610,000 utterances (3.95 %)"),
+    "Post-filter": ("20 % rare words", "20,478 dialogues (0.8 %)"),
+}
+"""Filter → its parameter and what it removes of the English books (Table 2 of that paper)."""
+
+GUTENBERG_SIZES = {
+    "en": (14_773_741, 22.17, 2_526_877, 5.85),
+    "de": (226_015, 24.44, 43_440, 5.20),
+    "nl": (129_471, 24.26, 23_541, 5.50),
+    "es": (58_174, 18.62, 6_912, 8.42),
+    "it": (41_388, 19.47, 6_664, 6.21),
+    "hu": (18_816, 14.68, 2_826, 6.66),
+    "pt": (16_228, 21.40, 2_233, 7.27),
+}
+"""Language → utterances, their mean length in words, dialogues, their mean length in utterances (its Table 3)."""
+
 CROWD_TASK = {
     "dialogues": "10,250",
     "labelled by majority vote": "8,913 (86.96 %)",

@@ -2,6 +2,8 @@
 hold.
 """
 
+from collections.abc import Sequence
+
 from edos_dataset.version import __version__
 
 COLUMNS = {
@@ -32,6 +34,23 @@ COLUMNS = {
 }
 """Columns and what lies in them, by path → what they hold."""
 
+COLUMNS_OF_BOOKS = {
+    "dialogue_id": "`DOCUMENT#PARAGRAPH`: the file, and the number of the paragraph in which the dialogue begins",
+    "document_id": "the file",
+    "language": COLUMNS["language"],
+    "source.kind": "form of the file, such as `text`, `tei`, `html` or `epub`",
+    "source.path": COLUMNS["source.path"],
+    "source.title": "title of the book as the file says it, or null; as the next two",
+    "source.author": "its author",
+    "source.year": "year of the book",
+    "turns.text": "what one character says, without quotes and dashes, NFC",
+    "turns.sentence_ids": "numbers of the paragraphs of the book in which it stands, from 0",
+    "turns.speaker": "who says it, where the book tells or a play names them, or null",
+    "turns.narration": "what the narrator says between and after its quotes, or null",
+    **{path: text for path, text in COLUMNS.items() if path.startswith(("turns.label", "turns.conf", "turns.top"))},
+}
+"""Likewise, of books."""
+
 _CONSIDERATIONS = """\
 **Who is in the data.** Characters of films and series, mostly invented, in the words of screenwriters and of those \
 who subtitled them. Names of real persons
@@ -55,6 +74,22 @@ how emotions follow each other in scripted talk.
 **Not meant for** judging real people (their mind, health, fitness, mood or intent, at work, at school, in court or by \
 the police), counselling without a
 professional, impersonating someone, or watching over anyone's messages."""
+
+_BOOKS = """\
+**Who is in the data.** Characters of novels, tales and plays, most of them written before 1930, in the words of their \
+authors and translators. `speaker` names a character, not a person who could be asked.
+
+**What is skewed.** The view of their time and of few countries: who speaks, of whom one speaks, and how. Slurs and \
+stereotypes about gender, origin, faith and illness are in it as they were printed; nothing offensive was filtered out.
+
+**What could do harm.** A response model trained on it speaks like an old novel, and may repeat all that. A label is a \
+model's guess at how a line sounds; taken for what somebody feels, it wrongs them.
+
+**Meant for** research on dialogue: training and studying response models, with their output measured and filtered; \
+the study of speech in fiction.
+
+**Not meant for** judging real people, counselling without a professional, impersonating someone, or watching over \
+anyone's messages."""
 
 _VERSIONS = """\
 A published version is a git tag such as `v1.2.0`, and `load_dataset(..., revision="v1.2.0")` loads it for ever: a tag \
@@ -81,6 +116,14 @@ _RESPONSES = """\
   booktitle = "Proceedings of the 25th Conference on Computational Natural Language Learning",
   year = "2021"
 }"""
+_GUTENBERG = """\
+@inproceedings{csaky-recski-2021-gutenberg,
+  title = "The {G}utenberg Dialogue Dataset",
+  author = "Csaky, Richard and Recski, G{\\'a}bor",
+  booktitle = "Proceedings of the 16th Conference of the European Chapter of the Association for Computational \
+Linguistics",
+  year = "2021"
+}"""
 _OPUS = """\
 @inproceedings{lison-tiedemann-2016-opensubtitles2016,
   title = "{O}pen{S}ubtitles2016: Extracting Large Parallel Corpora from Movie and {TV} Subtitles",
@@ -102,12 +145,24 @@ def closing(opus: bool) -> str:
     )
 
 
+def closing_of_books(labelled: bool) -> str:
+    """Return the last sections of the card of books; `labelled`: some of the turns have labels."""
+    return (
+        f"## Considerations\n\n{_BOOKS}\n\n## Versions and upkeep\n\n{_VERSIONS}\n\n## "
+        f"Cite\n\n{_bibtex([_GUTENBERG, *[EDOS_BIBTEX] * labelled])}"
+    )
+
+
 def _citation(opus: bool) -> str:
     """Return the BibTeX entries of the papers and of this package, as Markdown."""
+    return _bibtex([EDOS_BIBTEX, _RESPONSES, *([_OPUS] if opus else [])])
+
+
+def _bibtex(papers: Sequence[str]) -> str:
+    """Return BibTeX entries and that of this package, as Markdown."""
     package = (
         '@software{edos-dataset,\n  title = "edos-dataset",\n  author = "{The edos-dataset developers}",\n'
         f'  version = "{__version__}",\n  note = "Turns subtitles into dialogues with emotions and response intents. '
         f'Apache-2.0"\n}}'
     )
-    entries = "\n".join([EDOS_BIBTEX, _RESPONSES, *([_OPUS] if opus else []), package])
-    return f"```bibtex\n{entries}\n```"
+    return "```bibtex\n" + "\n".join([*papers, package]) + "\n```"

@@ -21,7 +21,6 @@ What is odd in it is kept, and named here:
 Otherwise than theirs: utterances have single spaces.
 """
 
-import re
 from dataclasses import dataclass
 
 from edos_dataset.segmentation.books.papers_speech import Found, find_dashes, find_german, find_plays, find_quotes
@@ -36,10 +35,9 @@ WEIGHTS: dict[str, dict[str, int]] = {
     "de": {'"': 1, "„": 2, "»": 2},
     **{language: {dash: 2} for language, dash in _DASH_LANGUAGES.items()},
 }
-"""Language → delimiter → what one of it counts; `_` counts at the beginning of a line only. The first of equals wins."""
+"""Language → delimiter → what one counts; `_` counts at the beginning of a line only. The first of equals wins."""
 
 _STYLES = {"“": "“ ”", "‘": "‘ ’", "„": "„ “", "»": "» «"}
-_BLANK = re.compile("\n{2,}")
 PER_WORDS = 10_000
 
 
@@ -123,12 +121,12 @@ def find_dialogues(text: str, language: str, delimiter: str, gap: int) -> Found:
     """Return the dialogues of a book before the rule of length; some are empty.
 
     Args:
-        text: with `\\n` as line ends.
+        text: with line feeds alone as line ends.
         language: one of the seven.
         delimiter: as `choose_delimiter` has it.
         gap: characters between two utterances beyond which a new dialogue begins.
     """
-    paragraphs = [piece for piece in _BLANK.split(text.strip("\n")) if piece]
+    paragraphs = [paragraph for piece in text.split("\n\n") if (paragraph := piece.strip("\n"))]
     if language in _DASH_LANGUAGES:
         return find_dashes(paragraphs, delimiter, gap)
     if language == "de":

@@ -29,12 +29,15 @@ def find_quotes(paragraphs: Sequence[str], delimiter: str, gap: int) -> Found:
         gap: characters behind the last quote and in paragraphs without one beyond which a new dialogue begins.
     """
     dialogues: list[list[Utterance]] = []
-    closing = {"“": "”", "‘": "’ "}.get(delimiter)
+    closing = {"“": "”", "‘": "’ "}.get(delimiter, delimiter)
     silence = gap + 1
     for number, lines in enumerate(paragraphs):
-        paragraph = lines
-        if closing is not None:
-            paragraph = (lines.replace("\n", " ") + " ").replace(closing, delimiter + closing[1:])
+        if delimiter not in lines and closing[0] not in lines:
+            silence += len(lines) + 1
+            continue
+        paragraph = lines.replace("\n", " ") + " "
+        if closing != delimiter:
+            paragraph = paragraph.replace(closing, delimiter + closing[1:])
         if delimiter not in paragraph:
             silence += len(lines) + 1
             continue
@@ -47,7 +50,7 @@ def find_quotes(paragraphs: Sequence[str], delimiter: str, gap: int) -> Found:
                 silence += len(lines) + 1
                 continue
             dialogues[-1].append(_utterance(" ".join(pieces[1::2]), number))
-        silence = len(pieces[-1]) + (closing is None)
+        silence = len(pieces[-1])
     return Found(dialogues)
 
 

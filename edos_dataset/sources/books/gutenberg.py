@@ -16,7 +16,9 @@ _END = re.compile(
     r"|\*\*\* ?START[* ]+(?:OF )?THE SMALL PRINT!)",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"^(Title|Author|Language|Original publication): *([^\n]*(?:\n[ \t]{2,}[^\s][^\n]*)*)", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(Title|Author|Language|Original publication): *([^\n]*(?:\n[ \t]{2,}[^\s][^\n]*)*)", re.MULTILINE
+)
 _FIRST_LINE = re.compile(
     r"(?:The )?Project Gutenberg(?:'s|’s)? (?:E-?(?:book|text),? (?:of )?)?([^\n]{1,200}?)(?:,? by ([^\n]{1,100}))?\n",
     re.IGNORECASE,
@@ -54,7 +56,7 @@ def unwrap(text: str) -> Wrapped:
     which stood before or behind the book, and files that are cut at these lines.
 
     Args:
-        text: with line ends of "\\n".
+        text: its lines end with line feeds.
     """
     start = _START.search(text, 0, _REACH)
     begin = start.end() if start else 0

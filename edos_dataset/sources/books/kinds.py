@@ -21,7 +21,9 @@ _HEADING = re.compile(
     r"|(?:finis|the end|ende|fine|fin|fim|einde|vége)\.?\s*$",
     re.IGNORECASE,
 )
-_NUMERAL = re.compile(rf"{_NUMBER}[.):]?(?:\s*$|\.?[ —–-]+(?=[^\Wa-z_]))")
+_NUMERAL = re.compile(rf"{_NUMBER}[.):]?\s*$")
+_NUMBERED = re.compile(rf"{_NUMBER}[.):—–-]+ ?[^\W\d_][^\n]*[^\W\d_]$")
+_PAGED = re.compile(r".*\S(?: {2,}|[ .]*\. ?|”  ?|\" )\d{1,4}\s*$")
 _CONTENTS = re.compile(
     r"(?:table of )?contents\b|illustrations$|list of illustrations|inhalt(?:sverzeichni(?:s|ß|ss))?$|índice|indice\b"
     r"|inhoud(?:sopgave)?$|tartalom|sommario|tabla de|list of plates",
@@ -31,7 +33,8 @@ _TRANSCRIBER = re.compile(
     r"\W*(?:transcriber[’']?s?[’']? note|transcription note|note del trascrittore|nota del? trans[ck]ri(?:p|)tor"
     r"|notas? d[eo] transcri|opmerkingen van de bewerker|anmerkung(?:en)? zur transkription|a jegyzet|megjegyzés a"
     r"|note du transcripteur|produced by|e-?text prepared by|this e-?(?:book|text) was (?:produced|prepared|scanned)"
-    r"|credits:|scanned (?:and|by)|character set encoding|html version by)",
+    r"|credits:|(?:the following )?(?:typographical errors|corrections)|scanned (?:and|by)"
+    r"|character set encoding|html version by)",
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(
@@ -40,7 +43,9 @@ _BRACKETED = re.compile(
     re.IGNORECASE,
 )
 _STAR_NOTE = re.compile(r"\s*(?:\*{1,3}|†|\(\d{1,2}\)) ?[^\s*].{20}")
-_ENTRY = re.compile(rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE)
+_ENTRY = re.compile(
+    rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,}}|\s)\d{{1,4}}\s*$", re.IGNORECASE
+)
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
 _TERMINAL = frozenset(".!?…:;,»”\"’'—–-)]")
@@ -84,7 +89,9 @@ class Kinds:
             return PARAGRAPH
         if _RULE.match(line):
             return CONTENTS
-        if is_title(line):
+        if _PAGED.match(line):
+            return CONTENTS
+        if is_title(line) or (blanks > 1 and _NUMBERED.match(line)):
             return HEADING
         bare = line.strip("_= ")
         if _TRANSCRIBER.match(line):
@@ -124,11 +131,13 @@ def is_title(line: str) -> bool:
     """Whether a line is the title of a chapter by its words: "CHAPTER I.", "Zweites Buch", "XIV", all capitals."""
     if line[0] in _SIGNS or len(line) > _LONGEST_TITLE:
         return False
-    if line.isupper() and line[-1] not in "!?,;":
+    if line[-1] in "!?,;»”\"'":
+        return False
+    if line.isupper():
         return len(line) > 1 or line in "IVXLC"
     if _NUMERAL.match(line):
-        return len(line) < 80 and (line[-1] not in "!?,;" or line.isupper())
-    return bool(_HEADING.match(line)) and len(line) < 90 and line[-1] not in "!?,;»”\"" and line[0].isupper()
+        return True
+    return len(line) < 90 and line[0].isupper() and bool(_HEADING.match(line))
 
 
 def opens_contents(text: str) -> bool:

@@ -12,7 +12,7 @@ _OPENING = frozenset("-–—―«“„\"'‘¿¡(")
 
 
 class Raw(NamedTuple):
-    """A paragraph as it stands: its lines, with their indents, joined by "\\n"."""
+    """A paragraph as it stands: its lines, with their indents, joined by line feeds."""
 
     text: str
     blanks: int = 1  # blank lines before it
@@ -33,7 +33,7 @@ def lay_out(text: str) -> Laid:
     there was room for its first word, if a sentence ends there.
 
     Args:
-        text: with line ends of "\\n".
+        text: its lines end with line feeds.
     """
     pieces = _BREAK.split("\n\n" + text.strip("\n") + "\n\n")
     blocks = [Raw(body, min(gap.count("\n"), 9)) for body, gap in zip(pieces[2::2], pieces[1::2], strict=False) if body]
@@ -72,6 +72,4 @@ def _begins(before: str, line: str, width: int) -> bool:
 def _cut(lines: list[str], begins: list[bool], blanks: int) -> list[Raw]:
     starts = [0, *(place for place, begin in enumerate(begins) if begin and place)]
     ends = [*starts[1:], len(lines)]
-    return [
-        Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)
-    ]
+    return [Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)]

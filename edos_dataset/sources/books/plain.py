@@ -1,10 +1,12 @@
 """Plain texts: Project Gutenberg's of every age, and whatever else is a book in a `.txt`."""
 
 import codecs
+import re
 from contextlib import suppress
 
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
 from edos_dataset.sources.books.gutenberg import declared_encoding, unwrap
+from edos_dataset.sources.books.kinds import Kinds
 from edos_dataset.sources.books.layout import lay_out
 from edos_dataset.sources.books.structure import structure
 from edos_dataset.sources.encodings import decode
@@ -21,6 +23,9 @@ LONGEST_BLOCK = 1 << 20
 """Characters of a paragraph; a novel without any line break has fewer."""
 
 
+_LICENCE = re.compile(r"\W*THE FULL PROJECT GUTENBERG LICENSE")
+
+
 def read_text(data: bytes, name: str, language: str | None) -> Book:
     """Read a plain text.
 
@@ -29,13 +34,16 @@ def read_text(data: bytes, name: str, language: str | None) -> Book:
     """
     text, encoding, confidence = decode_text(data, declared_encoding(data, name), language)
     book = unwrap(text)
+    if book.text is text and _LICENCE.match(text):
+        raise ReadError(NOT_A_BOOK, "the licence of Project Gutenberg")
     refuse_endless(book.text)
-    blocks = refuse_little(structure(lay_out(book.text)))
+    paragraphs, width = lay_out(book.text)
+    blocks = refuse_little(structure(paragraphs, list(map(Kinds(width).kind_of, paragraphs))))
     return Book(blocks, book.language, book.title, book.author, book.year, encoding, confidence)
 
 
 def decode_text(data: bytes, declared: str | None, language: str | None) -> tuple[str, str, float]:
-    """Decode a text, whatever its encoding is said to be; lines end with "\\n", and it is in NFC.
+    """Decode a text, whatever its encoding is said to be; its lines end with line feeds, and it is in NFC.
 
     Returns:
         The text, its encoding, beside which stands the one declared where that is another one, and a confidence of 0 to

@@ -1,32 +1,39 @@
 """From paragraphs to the blocks of a book: what stands around a paragraph decides of which kind it is."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, SPEECH, VERSE, Block
-from edos_dataset.sources.books.drama import find_cues, is_direction
-from edos_dataset.sources.books.kinds import Kinds, is_prose, is_title, opens_contents, opens_transcriber
-from edos_dataset.sources.books.layout import Laid, Raw
+from edos_dataset.sources.books.drama import Cue, find_cues, is_direction
+from edos_dataset.sources.books.kinds import is_prose, is_title, opens_contents, opens_transcriber
+from edos_dataset.sources.books.layout import Raw
 
 _MOST_ENTRIES = 600  # paragraphs of a table of contents
 _LONGEST_NOTE = 60  # paragraphs of a footnote
 _BACK = 0.9  # of a book, behind which what a transcriber says goes to the end
+_ENDS = frozenset(".!?,;:»”\"'’")
 _MARKS = re.compile(r"(?<![_\w])_(?!_)|(?<!_)_(?![_\w])|(?<=\w)_(?=\w)")
 _REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[*†‡]{1,3}|[A-H])\]|\{\d{1,4}\}")
 _BOLD = re.compile(r"(?<!\S)=([^=\n]{1,200})=(?!\w)")
 _PAGE = re.compile(r"\s*\d{1,4}\s*$|[.\s]{3,}")
 
 
-def structure(laid: Laid) -> tuple[Block, ...]:
-    """Tell the kinds of the paragraphs of a plain text and make them blocks."""
-    paragraphs = laid.paragraphs
-    kinds = list(map(Kinds(laid.width).kind_of, paragraphs))
+def structure(paragraphs: Sequence[Raw], kinds: list[str]) -> tuple[Block, ...]:
+    """Make paragraphs blocks: what stands around one may change its kind.
+
+    Args:
+        paragraphs: of the whole book.
+        kinds: of each by itself; changed in place.
+    """
     _mark_notes(paragraphs, kinds)
-    _mark_contents(paragraphs, kinds)
-    _mark_title_page(paragraphs, kinds)
+    behind = _mark_contents(paragraphs, kinds)
+    cues = find_cues(
+        [raw.text if kind not in (NOTE, CONTENTS) else "" for raw, kind in zip(paragraphs, kinds, strict=True)]
+    )
+    _mark_title_page(paragraphs, kinds, cues, behind)
     _mark_transcriber(paragraphs, kinds)
-    return tuple(_blocks(paragraphs, kinds))
+    return tuple(_blocks(paragraphs, kinds, cues))
 
 
 def clean(text: str) -> str:
@@ -45,12 +52,11 @@ def clean(text: str) -> str:
     return text
 
 
-def _blocks(paragraphs: Sequence[Raw], kinds: Sequence[str]) -> Iterator[Block]:
-    cues = find_cues([raw.text if kind not in (NOTE, CONTENTS) else "" for raw, kind in zip(paragraphs, kinds, strict=True)])
+def _blocks(paragraphs: Sequence[Raw], kinds: Sequence[str], cues: Mapping[int, Cue]) -> Iterator[Block]:
     chapter, speaker, waits = 0, None, False  # who speaks, and whether nothing of it was read yet
     for number, (raw, kind) in enumerate(zip(paragraphs, kinds, strict=True)):
         text, spoken = raw.text, False
-        if cues and (cue := cues.get(number)):
+        if cues and kind not in (NOTE, CONTENTS) and (cue := cues.get(number)):
             speaker, kind, text = cue.name, SPEECH, cue.said
             waits = not text.strip()
         elif speaker and kind == HEADING and raw.blanks > 1:
@@ -71,7 +77,7 @@ def _blocks(paragraphs: Sequence[Raw], kinds: Sequence[str]) -> Iterator[Block]:
         chapter += kind == HEADING
 
 
-def _is_aside(paragraphs: Sequence[Raw], kinds: Sequence[str], cues: dict[int, object], number: int) -> bool:
+def _is_aside(paragraphs: Sequence[Raw], kinds: Sequence[str], cues: Mapping[int, Cue], number: int) -> bool:
     """Whether the line below a name says how it is spoken: a single one, with verses of the speech behind it."""
     behind = number + 1
     return (
@@ -97,44 +103,57 @@ def _mark_notes(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
                 break
 
 
-def _mark_contents(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
-    """A table of contents goes on until prose comes, or its first entry once more."""
+def _mark_contents(paragraphs: Sequence[Raw], kinds: list[str]) -> int:
+    """A table of contents goes on until prose comes, or its first entry once more. Return where the first one ends."""
+    behind = 0
     for number, raw in enumerate(paragraphs):
         if kinds[number] == PARAGRAPH or len(raw.text) > 5000 or not opens_contents(raw.text):
             continue
         kinds[number] = CONTENTS
         seen: set[str] = set()
-        stop = number + 1
         for place in range(number + 1, min(number + _MOST_ENTRIES, len(paragraphs))):
             text = paragraphs[place].text
             entry = _PAGE.sub(" ", text.split("\n")[0]).strip(" ._").casefold()
-            if entry in seen and kinds[place] == HEADING:
-                stop = place
+            if kinds[place] == HEADING and entry in seen:
                 break
-            if kinds[place] == PARAGRAPH and is_prose(text):
-                titles = sum(1 for _ in takewhile(lambda kind: kind == HEADING, reversed(kinds[stop:place])))
-                stop = place - min(titles, 2)
+            if kinds[place] in (PARAGRAPH, VERSE) and is_prose(text):
+                titles = sum(1 for _ in takewhile(lambda kind: kind == HEADING, reversed(kinds[number + 1 : place])))
+                place -= min(titles, 2)
                 break
             seen.add(entry)
         else:
             continue
-        kinds[number + 1 : stop] = [CONTENTS] * (stop - number - 1)
+        kinds[number + 1 : place] = [CONTENTS] * (place - number - 1)
+        behind = behind or place
+    return behind
 
 
-def _mark_title_page(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
-    """What stands before the first prose is a title page, but for the title of the first chapter."""
-    most = min(len(paragraphs), 200)
-    first = next((place for place in range(most) if _is_text(paragraphs[place], kinds[place])), 0)
+def _mark_title_page(paragraphs: Sequence[Raw], kinds: list[str], cues: Mapping[int, Cue], behind: int) -> None:
+    """What stands before the first prose is a title page, but for the title of the first chapter, and where a table of
+    contents ends.
+
+    Args:
+        paragraphs: of the whole book.
+        kinds: theirs; changed in place.
+        cues: of a play.
+        behind: the first paragraph behind the first table of contents, or 0.
+    """
+    most = min(len(paragraphs), 300)
+    first = next((place for place in range(most) if place in cues or _is_text(paragraphs[place], kinds[place])), 0)
     keep = first
     while keep and kinds[keep - 1] == HEADING and first - keep < 2 and _is_chapter(paragraphs[keep - 1].text):
         keep -= 1
+    if behind < first and kinds[behind] == HEADING and first - behind < 12:
+        keep = min(keep, behind) if behind else keep
     for place in range(keep):
         if kinds[place] != NOTE:
             kinds[place] = CONTENTS
 
 
 def _is_text(raw: Raw, kind: str) -> bool:
-    quoted = raw.text[0] in "“\"«„—-–" and len(raw.text) > 30
+    if kind == VERSE:
+        return raw.text.count("\n") > 2 and raw.text.rstrip("_ ")[-1:] in _ENDS
+    quoted = raw.text[0] in '“"«„—-–' and len(raw.text) > 30
     return kind == PARAGRAPH and (is_prose(raw.text) or quoted) and "copyright" not in raw.text.lower()
 
 

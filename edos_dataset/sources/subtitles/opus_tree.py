@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from edos_dataset.sources.parsed import ReadError
+from edos_dataset.sources.xml_trees import parse_xml as parse_xml
 
-_FORBIDDEN = "<!ENTITY"
 _GLUE = "\0"  # behind a word that its file joins to the next; no XML document can hold it
 
 
@@ -31,39 +31,6 @@ class Sentences:
     opens: list[bool] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     tokenized: bool = False
-
-
-def parse_xml(text: str) -> etree._Element:
-    """Parse XML without entities, DTD, network or limits beyond those of libxml2.
-
-    Args:
-        text: the document without its XML declaration.
-
-    Raises:
-        ReadError: with the reason forbidden_xml, truncated or malformed_xml.
-    """
-    # Before the parser sees it: libxml2 expands entities in attributes even where it is told to leave them alone.
-    if _FORBIDDEN in text:
-        line = text.count("\n", 0, text.index(_FORBIDDEN)) + 1
-        raise ReadError(
-            "forbidden_xml",
-            f"line {line}: declares an entity, which no OPUS file does; remove the DTD if you trust the file",
-        )
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=False, encoding="utf-8"
-    )
-    try:
-        return etree.fromstring(text.encode("utf-8", "surrogatepass"), parser)
-    except etree.XMLSyntaxError as error:
-        truncated = "<document" in text and "</document" not in text
-        raise ReadError("truncated" if truncated else "malformed_xml", _what(error)) from error
-
-
-def _what(error: etree.XMLSyntaxError) -> str:
-    """Return where and what is wrong, in libxml2's name for it; its message would quote the file."""
-    names = [entry.type_name for entry in error.error_log]  # type: ignore[attr-defined]
-    name = names[-1].removeprefix("ERR_").replace("_", " ").lower() if names else "not XML"
-    return f"line {error.lineno}, column {error.offset}: {name}"
 
 
 def walk(root: etree._Element) -> Sentences:

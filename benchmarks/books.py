@@ -1,0 +1,186 @@
+"""CPU seconds a megabyte of English books, from their text to the dialogues that stay: recipe `papers` beside the same
+steps line by line, beside what the authors' code took elsewhere, and beside one pass of a regular expression; and the
+peak memory of `edos books` on books and on ten times as many.
+
+    python benchmarks/books.py $EDOS_DATA_DIR --copies 3 --repeats 5
+
+FOLDER/gutenberg/en gives the books, which are copied --copies times; plays stay out, which the plain way does not know.
+All work in one process on one core, in turns, so that a busy machine slows all; told are seconds of the processor, the
+median and the fastest of --repeats. `papers` is pre-filter, extraction, length and rare words; reading (encoding,
+header) is measured apart. `plain` reads and writes files between its steps, as the authors' code does
+(`plain_books.py`). Both must find the same dialogues. Writes benchmarks/books.json.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks import plain_books
+from benchmarks.machine import command_line, describe_machine
+from benchmarks.memory import run_measured
+from edos_dataset.runs.shards import write_text
+from edos_dataset.segmentation.books.papers import extract_as_papers
+from edos_dataset.segmentation.books.papers_rare import are_rare, tokens_of, unknown_shares, vocabulary
+from edos_dataset.segmentation.books.papers_words import (
+    add_up,
+    are_strange,
+    counted,
+    divergences,
+    sizes_of,
+    word_counts,
+)
+from edos_dataset.sources.books.gutenberg import declared_encoding, unwrap
+from edos_dataset.sources.books.plain import decode_text
+
+STATED = (0.67, 0.80)
+"""CPU seconds a megabyte of the authors' code on 18.59 MB of English; it was measured elsewhere."""
+
+PLAYS = ("en_faust_1.txt",)
+_QUOTED = re.compile('“[^“”]*”|"[^"]*"|‘[^‘’]*’')
+
+
+class Clock:
+    """Seconds of the processor by name of a step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._since = time.process_time()
+
+    def lap(self, step: str) -> None:
+        """Book what went by since the last call on a step."""
+        now = time.process_time()
+        self.seconds[step] = self.seconds.get(step, 0.0) + now - self._since
+        self._since = now
+
+
+def read(path: Path) -> str:
+    """Return the text of a book without header and licence."""
+    data = path.read_bytes()
+    return unwrap(decode_text(data, declared_encoding(data, path.name), "en")[0]).text
+
+
+def as_papers(texts: Sequence[str], clock: Clock) -> list[list[str]]:
+    """Return the dialogues that recipe `papers` keeps, and book the steps on the clock."""
+    counts = [word_counts(text) for text in texts]
+    strange = are_strange(divergences(counts, add_up(counts)), np.fromiter(sizes_of(counts), np.int64))
+    clock.lap("pre_filter")
+    books = [extract_as_papers(text, "en").dialogues for text, drop in zip(texts, strange, strict=True) if not drop]
+    clock.lap("extract")
+    dialogues = [[utterance.text for utterance in dialogue] for book in books for dialogue in book]
+    words = tokens_of(dialogues, "en")
+    rare = are_rare(unknown_shares(words, vocabulary(counted(words.flatten()))))
+    kept = [dialogue for dialogue, drop in zip(dialogues, rare, strict=True) if not drop]
+    clock.lap("post_filter")
+    return kept
+
+
+def spent(work: Callable[[], object]) -> float:
+    """Return the seconds of the processor that some work takes."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def measure_speed(books: Sequence[Path], repeats: int) -> dict[str, Any]:
+    """Return CPU seconds a megabyte of each way.
+
+    Args:
+        books: files as they are published.
+        repeats: rounds; in each, every way has its turn.
+    """
+    texts = [read(path) for path in books]
+    megabytes = sum(len(text.encode()) for text in texts) / 1e6
+    seconds: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = [folder / f"{number}.txt" for number in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        ours, plain = as_papers(texts, Clock()), plain_books.run(paths, folder)
+        for _ in range(repeats):
+            clock = Clock()
+            as_papers(texts, clock)
+            round_of = {f"papers: {step}": value for step, value in clock.seconds.items()}
+            round_of["papers"] = sum(clock.seconds.values())
+            round_of["reading"] = spent(lambda: [read(path) for path in books])
+            round_of["plain"] = spent(lambda: plain_books.run(paths, folder))
+            round_of["regular expression"] = spent(lambda: [sum(1 for _ in _QUOTED.finditer(text)) for text in texts])
+            for way, value in round_of.items():
+                seconds.setdefault(way, []).append(value / megabytes)
+    if [[" ".join(text.split()) for text in dialogue] for dialogue in plain] != ours:
+        raise ValueError("recipe papers and the plain way find other dialogues")
+    return {"megabytes": round(megabytes, 2), "books": len(texts), "dialogues": len(ours), **figures(seconds)}
+
+
+def figures(seconds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """Return medians and minima of the seconds a megabyte, and how they are to each other."""
+    median = {way: statistics.median(each) for way, each in seconds.items()}
+    return {
+        "cpu_seconds_a_megabyte": {
+            way: {"median": round(median[way], 4), "fastest": round(min(each), 4)} for way, each in seconds.items()
+        },
+        "plain_words": plain_books.word_tokenizer()[0],
+        "times_plain": round(median["plain"] / median["papers"], 1),
+        "times_plain_with_reading": round(median["plain"] / (median["papers"] + median["reading"]), 1),
+        "times_stated": [round(stated / median["papers"], 1) for stated in STATED],
+        "times_regular_expression": round(median["papers"] / median["regular expression"], 2),
+    }
+
+
+def measure_memory(books: Sequence[Path], recipe: str) -> dict[str, Any]:
+    """Return the peak memory of `edos books` on books and on ten times as many."""
+    rows = []
+    for times in (1, 10):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "books"
+            copy(books, folder, times)
+            options = ["--language", "en", "--recipe", recipe, "--no-labels", "--workers", "1"]
+            _, mib = run_measured("books", str(folder), *options, "--out", f"{name}/out")
+            size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
+            rows.append({"megabytes": round(size, 1), "peak_mib": mib})
+    return {"small": rows[0], "ten_times": rows[1], "growth": round(rows[1]["peak_mib"] / rows[0]["peak_mib"], 2)}
+
+
+def copy(books: Sequence[Path], folder: Path, times: int) -> list[Path]:
+    """Write each book several times, under different names."""
+    folder.mkdir(parents=True)
+    paths = []
+    for number in range(times):
+        for path in books:
+            paths.append(folder / f"copy{number:03d}-of-{path.name}")
+            paths[-1].write_bytes(path.read_bytes())
+    return paths
+
+
+def main() -> None:
+    """Measure, write, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--copies", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    pa.set_cpu_count(1)
+    books = sorted(path for path in (arguments.folder / "gutenberg" / "en").glob("*.txt") if path.name not in PLAYS)
+    if not books:
+        parser.error(f"{arguments.folder / 'gutenberg' / 'en'} has no books: give the folder with gutenberg/")
+    with tempfile.TemporaryDirectory() as name:
+        speed = measure_speed(copy(books, Path(name) / "books", arguments.copies), arguments.repeats)
+    facts = {"command": command_line(), "date": str(date.today()), "machine": describe_machine()}
+    result = {**facts, **speed, "memory": {recipe: measure_memory(books, recipe) for recipe in ("papers",)}}
+    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

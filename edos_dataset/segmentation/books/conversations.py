@@ -1,0 +1,150 @@
+"""Turns → dialogues: where a conversation ends, which turns are one person's, and what is kept of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.speakers import same_name, told_before
+from edos_dataset.segmentation.books.speech import Utterance
+from edos_dataset.segmentation.books.turns import Turn, differ, same
+
+
+@dataclass(frozen=True)
+class Speech:
+    """Parameters of the extraction.
+
+    Attributes:
+        gap: characters of narration between two turns up to which a conversation goes on without further evidence, 0
+            or more (the paper: 150, counted from the last quote to the end of its paragraph and over paragraphs without
+            speech).
+        most_gap: characters of narration beyond which it is always over, `gap` or more. Between the two it goes on as
+            far as evidence goes: a speaker of it speaks again, somebody answers, a question was asked.
+        max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
+            100).
+        min_turns: utterances of a dialogue, 2 or more.
+    """
+
+    gap: int = 250
+    most_gap: int = 1000
+    max_length: int = 100
+    min_turns: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        for name, least in (("gap", 0), ("most_gap", self.gap), ("max_length", 1), ("min_turns", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
+
+
+@dataclass(slots=True)
+class Gap:
+    """What stands between two turns.
+
+    Attributes:
+        texts: the narrator's paragraphs.
+        over: a chapter or a scene ends in it.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    over: bool = False
+
+
+def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:
+    """Say whether a turn belongs to the dialogue before it.
+
+    A new chapter or scene ends it, and so does a paragraph in between that begins with another time or place.
+    Otherwise it goes on over `gap` characters of narration, and over as many more for each evidence.
+    """
+    if gap.over:
+        return False
+    before = dialogue[-1]
+    length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
+    if length > parameters.most_gap:
+        return False
+    if rules.later is not None and any(rules.later.search(text) for text in (*gap.texts, turn.lead) if text):
+        return False
+    if length <= parameters.gap:
+        return True
+    evidence = sum(
+        (
+            turn.name is not None and any(same(turn, other, rules) for other in dialogue[-4:]),
+            any(verb in rules.answers for verb in turn.verbs),
+            before.texts[-1].endswith(("?", "—", "–", "--")),
+        )
+    )
+    return length <= parameters.gap * (1 + evidence)
+
+
+def joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> list[Turn]:
+    """Join turns in a row that one person says.
+
+    Args:
+        turns: of a dialogue.
+        gaps: before each.
+        rules: of the language.
+    """
+    found: list[Turn] = []
+    for turn, gap in zip(turns, gaps, strict=True):
+        if found and _one_person(found[-1], gap, turn, rules):
+            before = found[-1]
+            before.narration += gap.texts
+            before.texts += turn.texts
+            before.narration += turn.narration
+            before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
+            before.name, before.person = before.name or turn.name, before.person or turn.person
+            before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
+        else:
+            found.append(turn)
+    return found
+
+
+def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
+    """Say whether the turns before and after a gap are one person's."""
+    if differ(before, turn, rules):
+        return False
+    if same(before, turn, rules):
+        return True
+    last = gap.texts[-1] if gap.texts else before.tail
+    told = told_before(last, rules) if last else None
+    if told is not None:
+        if not turn.verbs:
+            turn.hear(told)
+        if same(before, turn, rules) or (not gap.texts and told.name is None and not differ(before, turn, rules)):
+            return True
+    if gap.texts and before.person and before.person == turn.person and not (before.name or turn.name):
+        return True
+    further = any(verb in rules.goes_on for verb in turn.verbs)
+    return further and bool(before.tail or gap.texts or before.verbs or turn.lead)
+
+
+def named(turns: Sequence[Turn], rules: Rules) -> None:
+    """Name the speakers between whom two people alternate: A, B, ?, B, ? and no third is heard of."""
+    sides: tuple[str | None, str | None] = (None, None)
+    for place, turn in enumerate(turns):
+        if turn.name is None:
+            continue
+        own, other = sides[place % 2], sides[1 - place % 2]
+        if (own and not same_name(own, turn.name, rules)) or (other and same_name(other, turn.name, rules)):
+            return
+        sides = (own or turn.name, other) if place % 2 == 0 else (other, own or turn.name)
+    if None in sides:
+        return
+    for place, turn in enumerate(turns):
+        turn.name = turn.name or sides[place % 2]
+
+
+def kept(turns: Sequence[Turn], parameters: Speech) -> Iterator[list[Utterance]]:
+    """Yield the dialogues that are left of one without the utterances that are too long."""
+    dialogue: list[Utterance] = []
+    for turn in turns:
+        text = turn.text()
+        if len(text.split()) > parameters.max_length:
+            if len(dialogue) >= parameters.min_turns:
+                yield dialogue
+            dialogue = []
+        else:
+            narration = " ".join(filter(None, turn.narration)) or None
+            dialogue.append(Utterance(text, tuple(turn.paragraphs), turn.name, narration))
+    if len(dialogue) >= parameters.min_turns:
+        yield dialogue

@@ -1,0 +1,108 @@
+"""The dialogues of a book: its blocks cut into turns, these into conversations."""
+
+from collections.abc import Sequence
+
+from edos_dataset.segmentation.books.conversations import Gap, Speech, goes_on, joined, kept, named
+from edos_dataset.segmentation.books.parts import Parts, parts_of
+from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.speech import Extraction, Utterance
+from edos_dataset.segmentation.books.styles import styles_of, told
+from edos_dataset.segmentation.books.turns import Turn, differ, turns_of
+from edos_dataset.sources.books.book import HEADING, PARAGRAPH, SPEECH, VERSE, Block
+
+
+class _Conversations:
+    """Puts turn after turn into dialogues."""
+
+    def __init__(self, rules: Rules, parameters: Speech) -> None:
+        self.rules, self.parameters = rules, parameters
+        self.dialogues: list[list[Utterance]] = []
+        self.turns: list[Turn] = []
+        self.gaps: list[Gap] = []
+        self.gap = Gap()
+
+    def add(self, turn: Turn) -> None:
+        """Take in the next turn."""
+        if self.turns and not goes_on(self.turns, self.gap, turn, self.rules, self.parameters):
+            self.end()
+        self.turns.append(turn)
+        self.gaps.append(self.gap)
+        self.gap = Gap()
+
+    def further(self, turn: Turn) -> None:
+        """Take in a paragraph by which the last turn goes on."""
+        last = self.turns[-1]
+        last.texts += turn.texts
+        last.paragraphs += turn.paragraphs
+        last.narration += turn.narration
+        last.name, last.person = last.name or turn.name, last.person or turn.person
+        last.verbs += turn.verbs
+        last.tail, last.open = turn.tail, turn.open
+
+    def end(self) -> None:
+        """End the dialogue that is being gathered."""
+        turns = joined(self.turns, self.gaps, self.rules)
+        if len(turns) >= self.parameters.min_turns:
+            named(turns, self.rules)
+            self.dialogues += kept(turns, self.parameters)
+        self.turns, self.gaps = [], []
+
+
+def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extraction:
+    """Return the dialogues of a book.
+
+    Quotes and dashes are found for the book and for each paragraph; a speech over several paragraphs is one utterance,
+    and so is what one person says in a row; of a play every speech is a turn. A dialogue ends where a chapter or scene
+    does, and where the narrator speaks for long without a sign that the conversation goes on.
+
+    Args:
+        blocks: of the book; verse, notes and contents hold no dialogue.
+        rules: of its language.
+        parameters: of the extraction.
+    """
+    styles = styles_of([block.text for block in blocks if block.kind == PARAGRAPH], rules)
+    found = _Conversations(rules, parameters)
+    speeches = 0
+    for number, block in enumerate(blocks):
+        if block.kind == HEADING:
+            found.gap.over = True
+        elif block.kind == SPEECH:
+            speeches += 1
+            found.add(Turn([block.text], [number], name=block.speaker))
+        elif block.kind == VERSE:
+            found.gap.texts.append(block.text)
+        elif block.kind == PARAGRAPH:
+            _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
+    found.end()
+    pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
+    return Extraction(found.dialogues, told(pairs, styles.dashes, speeches > 0), _reason(found, blocks))
+
+
+def _take(found: _Conversations, text: str, number: int, parts: Parts | None, rules: Rules) -> None:
+    """Take in a paragraph."""
+    turns, _ = turns_of(parts, number, rules) if parts is not None else ([], "")
+    if not turns:
+        found.gap.texts.append(text)
+        found.gap.over |= not any(sign.isalnum() for sign in text[:20])
+        return
+    assert parts is not None
+    last = found.turns[-1] if found.turns else None
+    goes_on = last is not None and not found.gap.texts and not found.gap.over and not turns[0].lead
+    if goes_on and last is not None and (parts.begins_open or (last.open and not _answers(turns[0], last, rules))):
+        found.further(turns.pop(0))
+    for turn in turns:
+        found.add(turn)
+
+
+def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:
+    """Say whether a turn is another person's though the quote before is not closed: it has lost its closing mark."""
+    return any(verb in rules.answers for verb in turn.verbs) or differ(last, turn, rules)
+
+
+def _reason(found: _Conversations, blocks: Sequence[Block]) -> str | None:
+    """Return why a book gives nothing."""
+    if found.dialogues:
+        return None
+    prose = sum(len(block.text) for block in blocks if block.kind in (PARAGRAPH, SPEECH))
+    verse = sum(len(block.text) for block in blocks if block.kind == VERSE)
+    return "verse" if verse > prose else "no_dialogue"

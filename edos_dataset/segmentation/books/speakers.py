@@ -1,0 +1,194 @@
+"""Who speaks, by the narrator's words beside the speech: "said X", "X replied:"."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from edos_dataset.segmentation.books.rules import Rules
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
+_WINDOW = 90  # characters of narration beside speech that are looked at
+_SENTENCE_ENDS = frozenset(".;:!?…")
+_LEADS_IN = frozenset((":", ",", "—", "–", "--"))
+_NEAR = 9  # tokens from the speech to its verb
+_NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
+_LONGEST_SUBJECT = 4  # words
+_JOINING = frozenset(["of", "de", "da", "di", "do", "dos", "das", "del", "della", "von", "van", "der", "den", "zu", "la", "le", "du", "y", "ten", "ter"])
+
+
+class Speaker(NamedTuple):
+    """What the narrator tells of who speaks.
+
+    Attributes:
+        verb: of saying or thinking, in small letters.
+        name: of the subject as it stands there: "Alice", "the Hatter"; None where it is a pronoun or none.
+        person: as in `rules.Rules.pronouns`; None where unknown.
+    """
+
+    verb: str
+    name: str | None = None
+    person: str | None = None
+
+
+def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
+    """Return who has spoken before some narration, None where it does not say: ", said X".
+
+    A sentence that begins behind a full stop tells what happens next; one behind "!" may still tell who cried it.
+    """
+    near = _NEAR
+    if narration[0].isupper():
+        if speech[-1] in ".":
+            return None
+        near = _NEAR_BEGINNING
+    tokens = _TOKEN.findall(narration, 0, _WINDOW)
+    for place, token in enumerate(tokens[:near]):
+        word = token.lower()
+        if word in rules.says or word in rules.thinks:
+            return _with_subject(tokens, place, 0, rules)
+        if token in _SENTENCE_ENDS and place and not _abbreviates(tokens[place - 1], rules):
+            return None
+    return None
+
+
+def told_before(narration: str, rules: Rules) -> Speaker | None:
+    """Return who speaks after some narration, not empty; None where it does not say: "X replied:"."""
+    if narration[-1] in ".!?;…":
+        return None
+    tokens = _TOKEN.findall(narration, max(0, len(narration) - 2 * _WINDOW))
+    while tokens and tokens[-1] in _LEADS_IN:
+        tokens.pop()
+    begin = len(tokens)
+    while begin and (
+        tokens[begin - 1] not in _SENTENCE_ENDS
+        or (begin > 1 and tokens[begin - 1] == "." and _abbreviates(tokens[begin - 2], rules))
+    ):
+        begin -= 1
+    for place in range(len(tokens) - 1, max(begin - 1, len(tokens) - 2 * _NEAR), -1):
+        word = tokens[place].lower()
+        if word in rules.says or word in rules.thinks:
+            return _with_subject(tokens, place, begin, rules)
+    return None
+
+
+def same_name(one: str, other: str, rules: Rules) -> bool:
+    """Say whether two names may be one person's: they share a word, and neither a title nor "other" tells them apart."""
+    if one == other:
+        return True
+    (first, titles, is_other), (second, other_titles, other_is_other) = _key(one, rules), _key(other, rules)
+    if is_other != other_is_other or (titles and other_titles and titles.isdisjoint(other_titles)):
+        return False
+    return not first.isdisjoint(second) or (not first and not second and titles == other_titles)
+
+
+@lru_cache(maxsize=1 << 13)
+def _key(name: str, rules: Rules) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Return the words of a name that tell who it is, its titles, and whether it says that it is another."""
+    words = name.lower().replace(".", "").split()
+    titles = frozenset(word for word in words if is_title(word, rules))
+    rest = frozenset(word for word in words if not (word in rules.articles or word in _JOINING))
+    return rest - titles, titles, rules.others.meet(words)
+
+
+def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) -> Speaker:
+    """Return the speaker whose verb stands at a place: its subject stands before it, after it, or begins the sentence."""
+    place = verb - 1
+    while place >= begin and tokens[place].lower() in rules.particles and tokens[place].lower() not in rules.stops:
+        place -= 1
+    name, person = _ending_at(tokens, place, begin, rules) if place >= begin else (None, None)
+    if name is None and person is None:
+        place = verb + 1
+        while place < len(tokens) and tokens[place].lower() in rules.particles:
+            place += 1
+        name, person = _beginning_at(tokens, place, rules)
+    if name is None and person is None and begin < verb:
+        place = begin
+        while place < verb and not _begins_subject(tokens, place, rules):
+            place = place + 1 if tokens[place].lower() in rules.particles or tokens[place] == "," else verb
+        name, person = _beginning_at(tokens[:verb], place, rules)
+    return Speaker(tokens[verb].lower(), name, person)
+
+
+def _begins_subject(tokens: Sequence[str], place: int, rules: Rules) -> bool:
+    """Say whether the subject of a sentence may begin at a place: an adverb has a capital, too, but a subject behind."""
+    word, behind = tokens[place].lower(), tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+    if word in rules.pronouns or word in rules.articles:
+        return True
+    if not tokens[place][0].isupper() or word in rules.particles or word in rules.stops:
+        return False
+    return behind != "," and behind not in rules.pronouns and behind not in rules.articles
+
+
+def is_title(word: str, rules: Rules) -> bool:
+    """Say whether a word is a title, with or without its full stop."""
+    small = word.lower().rstrip(".")
+    return small in rules.titles or f"{small}." in rules.titles
+
+
+def _abbreviates(word: str, rules: Rules) -> bool:
+    return f"{word.lower()}." in rules.titles
+
+
+def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str | None, str | None]:
+    """Return name and person of a subject that begins at a place."""
+    if place >= len(tokens):
+        return None, None
+    word = tokens[place].lower()
+    if word in rules.pronouns:
+        return None, rules.pronouns[word]
+    words: list[str] = []
+    described = word in rules.articles
+    for token in tokens[place:]:
+        small = token.lower()
+        if token == "." and words and _abbreviates(words[-1], rules):
+            words[-1] += "."
+            continue
+        if not token[0].isalpha() or (words and (small in rules.stops or small in rules.says)):
+            break
+        if not described and not token[0].isupper() and not is_title(token, rules):
+            if not (words and small in _JOINING):
+                break
+        elif described and len(words) > 1 and words[-1][0].isupper() and not token[0].isupper():
+            break
+        words.append(token)
+        if len(words) == _LONGEST_SUBJECT:
+            break
+    return _named(words, described, rules)
+
+
+def _ending_at(tokens: Sequence[str], place: int, begin: int, rules: Rules) -> tuple[str | None, str | None]:
+    """Return name and person of a subject that ends at a place."""
+    word = tokens[place].lower()
+    if word in rules.pronouns:
+        return None, rules.pronouns[word]
+    first = place
+    while first >= begin and place - first < _LONGEST_SUBJECT:
+        if not tokens[first][0].isalpha() or tokens[first].lower() in rules.stops:
+            break
+        if tokens[first].lower() in rules.articles:
+            return _named(tokens[first : place + 1], True, rules)
+        first -= 1
+    first = place
+    while first >= begin and (
+        tokens[first][0].isupper()
+        or is_title(tokens[first], rules)
+        or (tokens[first] == "." and first > begin and _abbreviates(tokens[first - 1], rules))
+    ):
+        first -= 1
+    words = " ".join(tokens[first + 1 : place + 1]).replace(" .", ".").split()
+    return _named(words, False, rules)
+
+
+def _named(words: Sequence[str], described: bool, rules: Rules) -> tuple[str | None, str | None]:
+    """Return a name that words make, and the person that its title tells."""
+    words = list(words)
+    while words and (words[-1].lower() in _JOINING or (rules.oblique and words[-1].endswith(rules.oblique))):
+        words.pop()
+    if len(words) <= described or words[0].lower() in rules.particles:
+        return None, None
+    persons = (rules.titles.get(word) or rules.titles.get(f"{word}.") for word in _bare(words))
+    return " ".join(words), next((person for person in persons if person), None)
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    return [word.lower().rstrip(".") for word in words]

@@ -1,0 +1,156 @@
+"""The turns of a paragraph: which quotes are speech, which of them are one person's, and who that is."""
+
+import re
+from dataclasses import dataclass, field
+
+from edos_dataset.segmentation.books.parts import Parts
+from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_after, told_before
+
+_ENDS = frozenset(".!?…,;:—–-")
+_LETTER = re.compile(r"[^\W_]")
+_WORD = re.compile(r"[^\W\d_]+")
+_ATTACHED = frozenset(".,;:!?…)")
+_NEAR = 70  # characters of narration in which a word tells what a quote is
+_BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one person says, as far as its paragraphs tell.
+
+    Attributes:
+        texts: speech, a text a quote.
+        paragraphs: numbers of the blocks it stands in.
+        narration: what the narrator says between and after its quotes.
+        name: of the speaker; None where unknown.
+        person: as in `rules.Rules.pronouns`; None where unknown.
+        verbs: of saying beside it.
+        lead: narration before it in its paragraph.
+        tail: narration after it in its paragraph.
+        open: its last quote is not closed.
+    """
+
+    texts: list[str]
+    paragraphs: list[int]
+    narration: list[str] = field(default_factory=list)
+    name: str | None = None
+    person: str | None = None
+    verbs: list[str] = field(default_factory=list)
+    lead: str = ""
+    tail: str = ""
+    open: bool = False
+
+    def hear(self, speaker: Speaker | None) -> None:
+        """Take in what the narrator tells of its speaker; what is known stays."""
+        if speaker is None:
+            return
+        self.verbs.append(speaker.verb)
+        if self.name is None and (self.person is None or speaker.person in (None, self.person)):
+            self.name = speaker.name
+        self.person = self.person or speaker.person
+
+    def text(self) -> str:
+        """Return its words: the quotes joined by spaces, marks attached."""
+        joined = self.texts[0]
+        for text in self.texts[1:]:
+            joined += text if text[0] in _ATTACHED and text[:2] != ".." else f" {text}"
+        return joined
+
+
+def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
+    """Say whether two are different people for sure."""
+    if one.name and other.name and not same_name(one.name, other.name, rules):
+        return True
+    if one.person and other.person and one.person != other.person:
+        return True
+    return (one.person == "i" and bool(other.name)) or (other.person == "i" and bool(one.name))
+
+
+def same(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
+    """Say whether two are one person for sure: of one name, or both "I"."""
+    if one.name and other.name:
+        return same_name(one.name, other.name, rules)
+    return one.person == other.person == "i"
+
+
+def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
+    """Return the turns of a paragraph, and its narration where it has none.
+
+    Args:
+        parts: of the paragraph.
+        number: of its block.
+        rules: of the language.
+    """
+    turns: list[Turn] = []
+    texts, pending, heard = parts.texts, parts.texts[0].strip(), True
+    for place in range(1, len(texts), 2):
+        speech, after = texts[place].strip(), texts[place + 1].strip()
+        told = told_after(speech, after, rules) if speech and after else None
+        lead = told_before(pending, rules) if pending else None
+        tagged = _unheard(told, after, rules) or _unheard(lead, pending[-_NEAR:], rules)
+        heard = not tagged and (heard or lead is not None or told is not None)
+        goes_on = bool(turns) or parts.begins_open
+        if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
+            pair = parts.pair or ("", "")
+            pending = f"{pending} {pair[0]}{speech}{pair[1]} {after}".strip()
+            continue
+        new = not turns or _another(turns[-1], pending, speech, lead, told, rules)
+        if turns and pending:
+            turns[-1].narration.append(pending)
+        if new:
+            turns.append(Turn([speech], [number], lead=pending))
+        else:
+            if pending[:1] == "," and speech[0].islower() and turns[-1].texts[-1][-1] not in _ENDS:
+                turns[-1].texts[-1] += ","
+            turns[-1].texts.append(speech)
+        turn = turns[-1]
+        turn.hear(lead)
+        turn.hear(told)
+        pending = after
+    if turns:
+        turns[-1].tail = pending
+        turns[-1].open = parts.ends_open
+        if pending:
+            turns[-1].narration.append(pending)
+    return turns, pending
+
+
+def _another(turn: Turn, between: str, speech: str, lead: Speaker | None, told: Speaker | None, rules: Rules) -> bool:
+    """Say whether another person speaks after some narration in the same paragraph."""
+    if between in _BETWEEN_TURNS:
+        return turn.texts[-1][-1] in ".!?…" and speech[0] not in ".,;:…" and not speech[0].islower()
+    if lead is not None and (differ(turn, lead, rules) or (lead.name and not (turn.name or turn.person or turn.verbs))):
+        return True
+    return told is not None and differ(turn, told, rules)
+
+
+def _unheard(told: Speaker | None, near: str, rules: Rules) -> bool:
+    """Say whether what is quoted is thought, or said to oneself."""
+    if told is None:
+        return False
+    return told.verb in rules.thinks or (rules.to_self is not None and rules.to_self.search(near, 0, _NEAR) is not None)
+
+
+def _is_speech(
+    speech: str, before: str, after: str, told: Speaker | None, goes_on: bool, parts: Parts, rules: Rules
+) -> bool:
+    """Say whether what stands between quotes is said, and not a word, a title, a letter or a song."""
+    letter = _LETTER.search(speech)
+    if letter is None:
+        return False
+    if parts.pair is None:
+        return True
+    if parts.begins_open and before == "":
+        return True
+    marked = speech[-1] in _ENDS or after[:1] == ","
+    if not before:
+        return marked or told is not None or parts.ends_open or not after
+    end = before[-1]
+    if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
+        return False
+    if (told is None or told.verb in rules.writes) and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower())):
+        return False
+    if end.isalnum() or end in "’')":
+        return marked and (told is not None or goes_on) and len(speech) > 1
+    return marked or told is not None
