@@ -63,15 +63,15 @@ def audit(
     if len(sources) > 1:
         raise typer.BadParameter(f"{sources[1]}: a page is made of one folder")
     if dialogues is None and pairs is None and audits_labels(sources[0], config):
-        page = write_page(sources[0], per_label, random_seed, force)
-        then = "judge the random examples, download the judgements, and give that file to `edos audit`"
-    else:
-        unit, number = (DIALOGUES, dialogues) if pairs is None else (PAIRS, pairs)
-        page = write_dialogues_page(
-            sources[0], config, unit, number, books, random_seed, around, blind, out, force=force
-        )
-        then = "judge in a browser, by keys or buttons, download the judgements, and give that file to `edos audit`"
-    say([escape(f"{page}: {then}")])
+        _say(write_page(sources[0], per_label, random_seed, force), "the random examples")
+        return
+    unit, number = (DIALOGUES, dialogues) if pairs is None else (PAIRS, pairs)
+    page = write_dialogues_page(sources[0], config, unit, number, books, random_seed, around, blind, out, force)
+    _say(page, "by keys or buttons")
+
+
+def _say(page: Path, how: str) -> None:
+    say([escape(f"{page}: judge {how}, download the judgements, and give that file to `edos audit`")])
 
 
 def _tell(files: list[Path], by: str, as_json: bool) -> None:

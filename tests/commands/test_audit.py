@@ -27,7 +27,7 @@ def test_a_page_of_dialogues_and_one_of_pairs(tmp_path, monkeypatch):
     films(tmp_path / "films")
     monkeypatch.chdir(tmp_path)
     done = call("films", "--dialogues", 7, "--seed", 3)
-    assert done.exit_code == 0 and "audit_os_dialogues.html: judge in a browser" in " ".join(done.output.split())
+    assert done.exit_code == 0 and "audit_os_dialogues.html: judge by keys or buttons" in " ".join(done.output.split())
     page = (tmp_path / "audit_os_dialogues.html").read_bytes()
     assert page.count(b"<article") == 7
     assert call("films", "--config", "os", "--pairs", 4, "--blind", "--out", "pairs.html").exit_code == 0
@@ -58,7 +58,7 @@ def test_figures_of_readers(tmp_path):
     [
         (("films", "--dialogues", 5, "--pairs", 5), 2, "give --dialogues or --pairs, not both"),
         (("films", "films"), 2, "a page is made of one folder"),
-        (("films", "--pairs", 0), 2, "0 is not in the range"),
+        (("films", "--pairs", 0), 2, "should be greater than"),
         (("films", "--config", "edos"), 1, "has no config 'edos'; it has os"),
         (("films", "--books", "films"), 1, "is not cut out of books: leave out --books"),
         (("films", "--out", "no/where.html"), 1, "there is no folder"),
