@@ -158,7 +158,7 @@ def _turn_counts(path: Path) -> Ints:
     """Return how many turns each dialogue of a file has; of its texts nothing is read."""
     with pq.ParquetFile(path) as file:
         leaves = [file.schema.column(number).path for number in range(len(file.schema))]
-        leaf = next(leaf for leaf in leaves if leaf.startswith("turns.") and leaf.endswith(".start"))
+        leaf = next(leaf for leaf in leaves if leaf.startswith("turns.") and not leaf.endswith(".text"))
         lengths = pc.list_value_length(file.read(columns=[leaf])["turns"])
     return np.asarray(pc.fill_null(lengths, 0), np.int64)
 
@@ -187,8 +187,8 @@ def _lines(row: Mapping[str, Any]) -> Iterator[Line]:
             row["dialogue_id"],
             number,
             tuple(turn["sentence_ids"]),
-            start=turn["start"],
-            end=turn["end"],
+            start=turn.get("start"),
+            end=turn.get("end"),
             speaker=turn.get("speaker"),
             narration=turn.get("narration"),
         )

@@ -58,13 +58,11 @@ def audit(
     if dialogues is not None and pairs is not None:
         raise typer.BadParameter("give --dialogues or --pairs, not both")
     if not sources[0].is_dir():
-        _tell(sources, by, as_json)
-        return
+        return _tell(sources, by, as_json)
     if len(sources) > 1:
         raise typer.BadParameter(f"{sources[1]}: a page is made of one folder")
     if dialogues is None and pairs is None and audits_labels(sources[0], config):
-        _say(write_page(sources[0], per_label, random_seed, force), "the random examples")
-        return
+        return _say(write_page(sources[0], per_label, random_seed, force), "the random examples")
     unit, number = (DIALOGUES, dialogues) if pairs is None else (PAIRS, pairs)
     page = write_dialogues_page(sources[0], config, unit, number, books, random_seed, around, blind, out, force)
     _say(page, "by keys or buttons")

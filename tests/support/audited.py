@@ -10,8 +10,6 @@ _SOURCE = pa.struct({"kind": pa.string(), "path": pa.string()})
 _BOOK_TURN = pa.struct(
     {
         "text": pa.string(),
-        "start": pa.float64(),
-        "end": pa.float64(),
         "sentence_ids": _NUMBERS,
         "speaker": pa.string(),
         "narration": pa.string(),
