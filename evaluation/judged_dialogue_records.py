@@ -9,19 +9,14 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Bools
+from edos_dataset.audits.errors import SUBTITLES, error_types
 from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.text import shown
 from evaluation.judged_sheets import read_jsonl, take_verdicts
 
 OK = "ok"
-KINDS = {
-    "two": "the turn holds the words of two speakers",
-    "border": "the turn only goes on with what the speaker of the turn before says",
-    "scene": "another conversation begins with the turn: another place, time, or other people",
-    "ocr": "letters are misread or torn apart",
-    "other": "wrong in another way, such as a caption that nobody says",
-}
-"""What may be wrong with a turn."""
+KINDS = {one.code: one.told for one in error_types(SUBTITLES)}
+"""What may be wrong with a turn: the names that `edos audit` gives, too."""
 
 BANDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 """Where the bands of certainty begin; the last ends at 1."""

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, Ints
+from edos_dataset.audits.judgements import HINT, of_dialogues, read_judgements
 from edos_dataset.augmentation.audit_page import VERDICTS, Example, Group, Page, render
 from edos_dataset.augmentation.extended import COUNTS, read_extended
 from edos_dataset.crowd.names import MISSING
@@ -171,22 +172,15 @@ def judged(path: Path) -> dict[str, Any]:
 
 
 def _read_judgements(path: Path) -> list[_Judgement]:
-    hint = "give the file that the audit page's button 'download judgements' saves"
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot read {path} ({error.strerror}): {hint}") from error
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON ({error}): {hint}") from error
-    if not isinstance(raw, dict) or not isinstance(raw.get("judgements"), list):
-        raise ValueError(f"{path} has no list 'judgements': {hint}")
+    raw = read_judgements(path)
+    if of_dialogues(raw):
+        raise ValueError(f"{path} judges dialogues, not labels: `edos_dataset.audits.rates` counts these")
     return [
-        _judgement(entry, f"{path}, judgement {number} (from 1)", hint)
-        for number, entry in enumerate(raw["judgements"], 1)
+        _judgement(entry, f"{path}, judgement {number} (from 1)") for number, entry in enumerate(raw["judgements"], 1)
     ]
 
 
-def _judgement(entry: Any, where: str, hint: str) -> _Judgement:  # noqa: ANN401 - it is what a file holds
+def _judgement(entry: Any, where: str) -> _Judgement:  # noqa: ANN401 - it is what a file holds
     try:
         judgement = _Judgement(
             f"{int(entry['step'])} {entry['method']}",
@@ -196,7 +190,7 @@ def _judgement(entry: Any, where: str, hint: str) -> _Judgement:  # noqa: ANN401
             int(entry["rows"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error!r}, expected step, method, label, draw, verdict and rows: {hint}") from error
+        raise ValueError(f"{where}: {error!r}, expected step, method, label, draw, verdict and rows: {HINT}") from error
     for name, value, allowed in (
         ("verdict", judgement.verdict, VERDICTS),
         ("draw", judgement.draw, DRAWS),

@@ -6,16 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Any
 
+from edos_dataset.audits.frame import fill_frame, turn_text
 from edos_dataset.augmentation.extended import METHODS
 from edos_dataset.labels import LABELS
 
 VERDICTS = ("right", "wrong", "unsure")
-_TURNS = 8  # most turns shown of a dialogue, the last ones, and
-_CHARACTERS = 600  # most of a turn: one monstrous dialogue must not make a monstrous page
+_TURNS = 8  # most turns shown of a dialogue, the last ones
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,10 @@ class Page:
 
 def render(page: Page) -> str:
     """Return the page as HTML. Whatever comes from the data is escaped."""
-    frame = Template((files("edos_dataset.augmentation") / "audit_page.html").read_text(encoding="utf-8"))
     names = [f"{step} {method}" for step, method in page.counts]
-    return frame.substitute(
+    return fill_frame(
+        "edos_dataset.augmentation",
+        "audit_page.html",
         key=escape(page.key),
         rows=f"{sum(map(sum, page.counts.values())):,}",
         examples=f"{sum(len(group.examples) for group in page.groups):,}",
@@ -195,7 +194,7 @@ def _seed(group: Group, example: Example) -> str:
 
 
 def _dialogue(turns: Sequence[str], label: str) -> str:
-    shown = [escape(turn if len(turn) <= _CHARACTERS else turn[:_CHARACTERS] + " …") for turn in turns[-_TURNS:]]
+    shown = [turn_text(turn) for turn in turns[-_TURNS:]]
     left = f'<li class="left">{len(turns) - len(shown)} earlier turns</li>' if len(turns) > len(shown) else ""
     history = "".join(f"<li>{turn}</li>" for turn in shown[:-1])
     return f'<ol>{left}{history}<li class="labelled">{shown[-1] if shown else ""} <em>{label}</em></li></ol>'
