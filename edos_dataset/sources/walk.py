@@ -80,8 +80,8 @@ class Found:
 
 
 def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other: str = "not_subtitles") -> Found:
-    """Find everything below the sources, in whatever order: zip archives and files with one of `suffixes`, null for
-    those of all formats of subtitles. Other files are skipped for the reason `other`.
+    """Find zip archives and files with one of `suffixes`, null for those of all formats of subtitles, below the sources,
+    in whatever order; other files are skipped for the reason `other`.
 
     Raises:
         SourceError: a source does not exist.
@@ -94,9 +94,8 @@ def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other:
         try:
             os.stat(location)
         except OSError as error:
-            raise SourceError(
-                f"source {spell_out_path(location)}: {error.strerror}. Give an existing file, folder or zip archive"
-            ) from error
+            told = f"source {spell_out_path(location)}: {error.strerror}. Give an existing file, folder or zip archive"
+            raise SourceError(told) from error
         above, name = os.path.split(location)
         found.visit(spell_out_path(name), location, spell_out_path(above))
     found.follow_links()

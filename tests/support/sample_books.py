@@ -29,6 +29,7 @@ _TALK = {
     "en": ("“{}” said {}, “{}”", "“{}”"),
     "de": ("„{}“ sagte {}. „{}“", "„{}“"),
 }
+_CHAPTER = {"en": "CHAPTER", "de": "KAPITEL"}
 _NARRATION = {
     "en": (
         "They walked along the {0} for a long while, past the mill and the old orchard, and neither of them looked up "
@@ -61,13 +62,13 @@ _WORDS = {
 }
 
 
-def book(number, language="en", chapters=20, wrapped=True):
+def book(number, language="en", chapters=40, wrapped=True):
     """Return a book as text; every number is another one.
 
     Args:
         number: from 0.
         language: "en" or "de".
-        chapters: each has two dialogues of four utterances.
+        chapters: each has a dialogue of four utterances.
         wrapped: with header and licence.
     """
     places, hours, names, questions, things, answers = _WORDS[language]
@@ -77,7 +78,8 @@ def book(number, language="en", chapters=20, wrapped=True):
         return words[(number * 7 + step * (number + 3)) % len(words)]
 
     paragraphs = []
-    for step in range(chapters * 2):
+    for step in range(chapters):
+        paragraphs.append(f"\n{_CHAPTER[language]} {step + 1}\n")
         paragraphs.append(_NARRATION[language].format(pick(places, step), pick(hours, step)))
         for turn in range(4):
             at = step * 4 + turn
