@@ -29,11 +29,13 @@ from pathlib import Path
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
+from edos_dataset.generation.model import ResponseModel
 from edos_dataset.runs.recipes import RecipeError
 from edos_dataset.schema import SPLITS
 from training.generator.corpus import load_corpus
 from training.generator.fit import fit, updates_of
-from training.generator.model import build_learner
+from training.generator.measure import target_counts
+from training.generator.model import begin_at_frequencies, build_learner
 from training.generator.recipe import GeneratorRecipe, read_recipe
 from training.generator.results import write_results
 from training.loop.checkpoints import remove_checkpoints
@@ -91,6 +93,8 @@ def train(recipe: GeneratorRecipe, accelerator: Accelerator, arguments: argparse
     parts = {split: learner.task.pairs(corpus.parts[split], recipe) for split in SPLITS}
     if empty := [split for split, part in parts.items() if not len(part)]:
         raise ValueError(f"no pair is left for {' and '.join(empty)}: raise max_tokens, {recipe.max_tokens} now")
+    if recipe.first_bias == "frequencies" and isinstance(learner.model, ResponseModel) and arguments.start is None:
+        begin_at_frequencies(learner.model, target_counts(parts["train"], len(learner.tokenizer), of_labels=False))
     set_seed(recipe.seed, device_specific=True)  # the model starts alike in all processes; dropout differs
     size = sum(parameter.numel() for parameter in learner.model.parameters())
     accelerator.print(

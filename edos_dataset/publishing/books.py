@@ -125,8 +125,13 @@ def ledger(
         reason = None if dialogues else reasons.get(book, NONE_LEFT)
         row = {"dialogues": dialogues, "utterances": utterances, "kept": dialogues > 0, "reason": reason}
         rows.append({"id": _short(book) if times[_short(book)] == 1 else book, **row})
-    rows.sort(key=lambda row: (not row["id"].isdecimal(), int(row["id"]) if row["id"].isdecimal() else 0, row["id"]))
+    rows.sort(key=lambda row: _by_number(str(row["id"])))
     return rows, sorted(unread, key=lambda note: (note["path"], note["reason"]))
+
+
+def _by_number(name: str) -> tuple[bool, int, str]:
+    """Return what sorts names of books: numbers first, as such."""
+    return not name.isdecimal(), int(name) if name.isdecimal() else 0, name
 
 
 def _short(book: str) -> str:

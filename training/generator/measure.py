@@ -93,15 +93,23 @@ def unigram(task: Task, train: Pairs, part: Pairs, vocabulary: int, of_labels: b
     """Return the figures of a model that gives each token (or, of the predictor, each label) its share in the answers
     of the training part, one more counted of each.
     """
-    counts = np.ones(vocabulary)
-    for batch in np.array_split(np.arange(len(train)), max(1, len(train) // 10_000)):
-        found, times = np.unique(_targets(train, batch, of_labels), return_counts=True)
-        counts[found] += times
+    counts = target_counts(train, vocabulary, of_labels)
     nats = -np.log(counts / counts.sum())
     rows = np.arange(len(part))
     asked = _targets(part, rows, of_labels)
     figures = figures_of(task, part, rows, nats[asked], (asked == counts.argmax()).astype(np.int64))
     return {name: round(value, 4) for name, value in figures.items()}
+
+
+def target_counts(train: Pairs, vocabulary: int, of_labels: bool) -> Doubles:
+    """Return how often each token comes in the answers of the training part, or each of their labels, and once more,
+    [vocabulary].
+    """
+    counts = np.ones(vocabulary)
+    for batch in np.array_split(np.arange(len(train)), max(1, len(train) // 10_000)):
+        found, times = np.unique(_targets(train, batch, of_labels), return_counts=True)
+        counts[found] += times
+    return counts
 
 
 def _targets(pairs: Pairs, rows: Ints, of_labels: bool) -> Ints:

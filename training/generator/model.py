@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import torch
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from edos_dataset.arrays import Doubles
 from edos_dataset.generation.config import FIRST_POSITION, PredictorConfig, ResponseConfig
 from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
@@ -68,6 +70,12 @@ def build_learner(recipe: GeneratorRecipe, train: pa.Table, start: Path | None, 
         model = kind.from_pretrained(start, dtype=torch.float32, trust_remote_code=False, **own)
     task = LabelTask(tokenizer) if recipe.kind == "predictor" else AnswerTask(tokenizer, recipe.labelled)
     return Learner(model, tokenizer, task)
+
+
+def begin_at_frequencies(model: ResponseModel, counts: Doubles) -> None:
+    """Set the biases of the output layer to the logarithms of the tokens' shares, by their counts, [vocabulary]."""
+    with torch.no_grad():
+        model.output_layer.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
 def _config(recipe: GeneratorRecipe, tokenizer: PreTrainedTokenizerBase) -> ResponseConfig:

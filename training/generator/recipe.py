@@ -41,7 +41,11 @@ class GeneratorRecipe:
         tokenizer: Hub id or folder; "" for one learned from the training part, or that of the model it starts from.
         vocabulary: tokens of the learned one.
         hidden_size, layers, heads, intermediate_size, dropout, tie_output: see `ResponseConfig`.
-        initial: standard deviation of the weights before training; narrow models need more than wide ones.
+        initial: standard deviation of the weights before training. Of a small one the layers change little at first, so
+            that the tokens of a history stay apart until the decoder has learned to look at them.
+        first_bias: the biases of the output layer before training, of models of ours: the logarithm of how often each
+            token comes ("frequencies"), or 0. From 0, the first thing learned is one vector that all histories share,
+            and it may drown what tells them apart for good: see `history_gain` in `metrics.json`.
         base_model: Hub id or folder of the model of others that is trained.
         label_form: how it is told labels: "none", "words" (in brackets before a turn) or "tokens" (one new token each).
         lora_rank: of the adapters; 0 trains all weights.
@@ -88,6 +92,7 @@ class GeneratorRecipe:
     dropout: float = 0.1
     tie_output: bool = False
     initial: float = 0.02
+    first_bias: Literal["frequencies", "zero"] = "frequencies"
     base_model: str = ""
     label_form: Literal["none", "words", "tokens"] = "tokens"
     lora_rank: int = 16

@@ -99,7 +99,7 @@ def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
     sizes = np.fromiter(sizes_of(books), np.int64)
     share = counts / sizes[of_book]
     of_total = total.counts[places.to_numpy()] / total.counts.sum()
-    return np.bincount(of_book, share * np.log(share / of_total), minlength=len(books))
+    return np.asarray(np.bincount(of_book, share * np.log(share / of_total), minlength=len(books)), np.float64)
 
 
 def are_strange(divergence: Doubles, words: Ints, threshold: float = KL_THRESHOLD, size: int = SIZE_THRESHOLD) -> Bools:

@@ -110,4 +110,4 @@ def _unpacked(archive: zipfile.ZipFile, path: str, most: int) -> bytes:
 
 def _said(package: etree._Element, tag: str) -> str | None:
     node = next(package.iter(f"{_DC}{tag}"), None)
-    return " ".join("".join(node.itertext()).split()) or None if node is not None else None
+    return " ".join("".join(map(str, node.itertext())).split()) or None if node is not None else None
