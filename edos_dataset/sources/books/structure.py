@@ -17,6 +17,7 @@ from edos_dataset.sources.books.kinds import (
 from edos_dataset.sources.books.layout import Raw
 
 _MOST_ENTRIES = 600  # paragraphs of a table of contents
+_MOST_TABLES = 20  # tables of contents and lists of pictures
 _LONGEST_NOTE = 60  # paragraphs of a footnote
 _BACK = 0.9  # of a book, behind which what a transcriber says goes to the end
 _ENDS = frozenset(".!?,;:»”\"'’")
@@ -120,11 +121,14 @@ def _mark_notes(paragraphs: Sequence[Raw], kinds: list[str]) -> None:
 
 def _mark_contents(paragraphs: Sequence[Raw], kinds: list[str]) -> int:
     """A table of contents goes on until prose comes, or its first entry once more. Return where the first one ends."""
-    behind = 0
+    behind = last = tables = 0
     for number, raw in enumerate(paragraphs):
-        if kinds[number] == PARAGRAPH or len(raw.text) > 5000 or not opens_contents(raw.text):
+        if kinds[number] == PARAGRAPH or len(raw.text) > 5000 or number < last or not opens_contents(raw.text):
             continue
         kinds[number] = CONTENTS
+        tables += 1
+        if tables > _MOST_TABLES:
+            break
         seen: set[str] = set()
         for place in range(number + 1, min(number + _MOST_ENTRIES, len(paragraphs))):
             text = paragraphs[place].text
@@ -139,7 +143,7 @@ def _mark_contents(paragraphs: Sequence[Raw], kinds: list[str]) -> int:
         else:
             continue
         kinds[number + 1 : place] = [CONTENTS] * (place - number - 1)
-        behind = behind or place
+        behind, last = behind or place, place
     return behind
 
 
