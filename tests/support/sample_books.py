@@ -45,10 +45,10 @@ _NARRATION = {
     ),
 }
 _SEEN = {
-    "en": "the a of and there by sea hills light tree road night morning bird stone water cold door old wood smoke snow "
-    "it was under over behind with many few white green long way wind rain bridge house tower field cloud sheep wagon",
-    "de": "der die das und von am Meer Berge Licht Baum Weg Nacht Morgen Vogel Stein Wasser kalt Haus alt Holz Rauch es "
-    "war unter hinter mit viele wenige grün lang Wind Regen Turm Feld Wolke Schafe Wagen Tal Tor",
+    "en": "the a of and there by sea hills light tree road night morning bird stone water cold door old wood smoke "
+    "snow it was under over behind with many few white green long way wind rain bridge house tower field cloud sheep wagon",
+    "de": "der die das und von am Meer Berge Licht Baum Weg Nacht Morgen Vogel Stein Wasser kalt Haus alt Holz Rauch "
+    "es war unter hinter mit viele wenige grün lang Wind Regen Turm Feld Wolke Schafe Wagen Tal Tor",
 }
 _WORDS = {
     "en": (

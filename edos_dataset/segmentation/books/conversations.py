@@ -114,18 +114,21 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
         return False
     if same(before, turn, rules):
         return True
-    if rules.silent is not None and gap.texts and not (turn.verbs or turn.lead) and rules.silent.search(gap.texts[-1]):
+    silent = rules.silent is not None and bool(gap.texts) and rules.silent.search(gap.texts[-1]) is not None
+    if silent and not (turn.verbs or turn.lead):
         return True
     last = gap.texts[-1] if gap.texts else before.tail
     told = told_before(last, rules) if last and (gap.texts or last.endswith((":", ":--", ":—"))) else None
     if told is not None:
         if not turn.verbs:
             turn.hear(told)
-        if same(before, turn, rules) or (not gap.texts and told.name is None and told.person in (None, before.person)):
+        if same(before, turn, rules) or (
+            not gap.texts and told.name is None and (told.verb in rules.goes_on or told.person in (None, before.person))
+        ):
             return True
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
-    return turn.further and turn.name is None and bool(before.tail or before.verbs)
+    return turn.further and (turn.name is None or silent) and (silent or bool(before.tail or before.verbs))
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

@@ -47,9 +47,9 @@ def parts_of(text: str, styles: Styles, rules: Rules) -> Parts | None:
     for dash in styles.dashes:
         if text.startswith(dash):
             return _by_dashes(text, dash, rules)
-    for pair in styles.others:
-        if text.startswith(pair.opening) and not (styles.quotes and styles.quotes.opening in text):
-            return _by_quotes(text, pair, rules)
+    for other in styles.others:
+        if text.startswith(other.opening) and not (styles.quotes and styles.quotes.opening in text):
+            return _by_quotes(text, other, rules)
     pair = styles.quotes
     if styles.dash_first:
         for dash in styles.dashes:

@@ -1,7 +1,7 @@
 """How a language marks speech and says who speaks: `rules/<code>.yaml`, one small file a language."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
@@ -191,7 +191,7 @@ def _pattern(value: Any, where: str) -> re.Pattern[str]:  # noqa: ANN401
     return re.compile(rf"(?<![^.!?…] )(?<!\S)(?:{'|'.join(texts)})\b", re.IGNORECASE)
 
 
-_READ = {
+_READ: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others"), _words
     ),
