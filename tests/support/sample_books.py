@@ -46,7 +46,7 @@ _NARRATION = {
 }
 _SEEN = {
     "en": "the a of and there by sea hills light tree road night morning bird stone water cold door old wood smoke "
-    "snow it was under over behind with many few white green long way wind rain bridge house tower field cloud sheep wagon",
+    "snow it was under over behind with many few white green long way wind rain bridge house tower field cloud sheep",
     "de": "der die das und von am Meer Berge Licht Baum Weg Nacht Morgen Vogel Stein Wasser kalt Haus alt Holz Rauch "
     "es war unter hinter mit viele wenige grün lang Wind Regen Turm Feld Wolke Schafe Wagen Tal Tor",
 }
