@@ -117,7 +117,7 @@ def ledger(
             unread.append({name: note[name] for name in ("path", "reason", "detail")})
         if reasons.get(note["book"], _UNWANTED[0]) == _UNWANTED[0]:
             reasons[note["book"]] = reason
-    rows = []
+    rows: list[dict[str, Any]] = []
     keys: list[str] = sorted(books["book"].to_pylist())
     times = Counter(map(_short, keys))
     for book in keys:

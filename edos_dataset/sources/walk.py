@@ -80,8 +80,8 @@ class Found:
 
 
 def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other: str = "not_subtitles") -> Found:
-    """Find zip archives and files with one of `suffixes`, null for those of all subtitles, below the sources, in whatever
-    order; other files are skipped for the reason `other`.
+    """Find zip archives and files with one of `suffixes`, null for those of all formats of subtitles, below the
+    sources, in whatever order; other files are skipped for the reason `other`.
 
     Raises:
         SourceError: a source does not exist.

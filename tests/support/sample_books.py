@@ -1,5 +1,7 @@
 """Invented books: short chapters of talk in the quotes of their language, inside the wrapping of Project Gutenberg."""
 
+from random import Random
+
 _HEADER = """The Project Gutenberg eBook of {title}
 
 Title: {title}
@@ -42,6 +44,12 @@ _NARRATION = {
         "die Hügel, langsam und ohne einen Laut, während der {0} hinter ihnen im Tal lag."
     ),
 }
+_SEEN = {
+    "en": "the a of and there by sea hills light tree road night morning bird stone water cold door old wood smoke "
+    "snow it was under over behind with many few white green long way wind rain bridge house tower field cloud sheep",
+    "de": "der die das und von am Meer Berge Licht Baum Weg Nacht Morgen Vogel Stein Wasser kalt Haus alt Holz Rauch "
+    "es war unter hinter mit viele wenige grün lang Wind Regen Turm Feld Wolke Schafe Wagen Tal Tor",
+}
 _WORDS = {
     "en": (
         ("river", "wall", "canal", "field", "harbour", "garden"),
@@ -77,10 +85,11 @@ def book(number, language="en", chapters=40, wrapped=True):
     def pick(words, step):
         return words[(number * 7 + step * (number + 3)) % len(words)]
 
-    paragraphs = []
+    paragraphs, random = [], Random(number)
     for step in range(chapters):
         paragraphs.append(f"\n{_CHAPTER[language]} {step + 1}\n")
-        paragraphs.append(_NARRATION[language].format(pick(places, step), pick(hours, step)))
+        own = " ".join(random.choices(_SEEN[language].split(), k=60))  # or all books would be one
+        paragraphs.append(_NARRATION[language].format(pick(places, step), pick(hours, step)) + f" {own}.")
         for turn in range(4):
             at = step * 4 + turn
             question = f"{pick(questions, at)} {pick(things, at + turn)} {number} {at},"
