@@ -51,7 +51,8 @@ _MISREAD = re.compile(f"[ÂÃÄÅ]{_CONTINUED}|â{_CONTINUED}{{2}}")
 _MISREADS = tuple(re.compile(f"{letter}{_CONTINUED}") for letter in ("Â", "Ã", "Ä", "Å", f"â{_CONTINUED}"))
 # "Â", "Ã", "â", and control characters
 _SUSPICIOUS = (re.compile(rb"\xc3[\x82\x83\xa2]"), re.compile(rb"\xc2[\x80-\x9f]"))
-_REPAIRABLE = re.compile(rb"[\xc2\xc3][\x80-\x9f\xa2]")  # whatever `repair` may change has one of these
+# Whatever `repair` may change has one of these; by first byte, as above.
+_REPAIRABLE = tuple(re.compile(first + rb"[\x80-\x9f\xa2]") for first in (rb"\xc3", rb"\xc2"))
 _CONTROLS = {byte: character for character, byte in _BYTES.items() if byte < 0xA0}
 _CONTROL = re.compile("[\x80-\x9f]")
 
@@ -115,7 +116,7 @@ def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:
             "unknown_encoding",
             f"has the byte order mark of {encoding}, but {broken:,} of {len(text):,} characters are invalid",
         )
-    if encoding == "utf-8" and not broken and _REPAIRABLE.search(data):
+    if encoding == "utf-8" and not broken and any(pattern.search(data) for pattern in _REPAIRABLE):
         return repair(text)
     return text, encoding, 1.0 if not broken else 0.9
 

@@ -65,7 +65,7 @@ def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parame
     length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
     if length > parameters.most_gap:
         return False
-    if rules.later is not None and any(rules.later.search(text) for text in (*gap.texts, turn.lead) if text):
+    if rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text):
         return False
     known = [other for other in dialogue[-6:] if other.name is not None]
     returns = turn.name is not None and any(same(turn, other, rules) for other in known)
@@ -114,7 +114,7 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
         return False
     if same(before, turn, rules):
         return True
-    silent = rules.silent is not None and bool(gap.texts) and rules.silent.search(gap.texts[-1]) is not None
+    silent = bool(gap.texts) and rules.silent.within(gap.texts[-1])
     if silent and not (turn.verbs or turn.lead):
         return True
     last = gap.texts[-1] if gap.texts else before.tail

@@ -28,6 +28,11 @@ PLACEHOLDER = "<PLACEHOLDER>"
 _SHORT_FORM = re.compile(r"n't(?!\w)|'(?:ll|re|ve|s|m|d)(?!\w)")
 _TOKEN = re.compile(r"'?[^\W_]+(?:['/][^\W_]+)*|[.?!,:\"'/-]")
 _GERMAN_TOKEN = re.compile(r"'?[^\W_]+(?:['/-][^\W_]+)*|[.?!,:\"'/-]")
+_MARKS = '.?!,:"-'  # each a token
+_INNER, _GERMAN_INNER = "'/", "'/-"  # what may be part of a word
+_PARTED = bytes(  # what is part of no token parts words
+    code if chr(code).isascii() and (chr(code).isalnum() or chr(code) in _MARKS + _INNER) else 32 for code in range(256)
+)
 
 
 def tokens(text: str, language: str) -> list[str]:
@@ -42,8 +47,22 @@ def tokens(text: str, language: str) -> list[str]:
         text = text.replace(deleted, "")
     if "'" in text:
         text = _SHORT_FORM.sub(r" \g<0>", text).replace("'tis", "'t is").replace("'twas", "'t was")
-    text = text.replace("cannot", "can not")
-    return (_GERMAN_TOKEN if language == "de" else _TOKEN).findall(text) or [PLACEHOLDER]
+    text = text.replace("cannot", "can not").replace("—", " ")
+    pattern, inner = (_GERMAN_TOKEN, _GERMAN_INNER) if language == "de" else (_TOKEN, _INNER)
+    return (_split(text, pattern, inner) if text.isascii() else pattern.findall(text)) or [PLACEHOLDER]
+
+
+def _split(text: str, pattern: re.Pattern[str], inner: str) -> list[str]:
+    """Return what a pattern finds in a text of ASCII, which it looks at only where marks may be part of a word."""
+    for mark in _MARKS:
+        if mark in text and mark not in inner:
+            text = text.replace(mark, f" {mark} ")
+    found = text.encode().translate(_PARTED).decode().split()
+    if not any(mark in text for mark in inner):
+        return found
+    return [
+        token for word in found for token in ((word,) if word.isalnum() or len(word) == 1 else pattern.findall(word))
+    ]
 
 
 def tokens_of(dialogues: Sequence[Sequence[str]], language: str) -> pa.ListArray:

@@ -16,6 +16,7 @@ _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTER_SPEECH = re.compile(r"[,.!?…]+ (?=[^\W\d_])")
+_TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[\W\d_]+([^\W\d_]+))?")
 
 
 class Parts(NamedTuple):
@@ -159,10 +160,13 @@ def _told_within(speech: str, rules: Rules) -> list[str]:
     """
     pieces, begin = [], 0
     for found in _AFTER_SPEECH.finditer(speech):
-        words = _WORD.findall(speech, found.end(), found.end() + 40)[:2]
-        if found.start() < begin or not any(word.lower() in rules.says for word in words):
+        if found.start() < begin or (words := _TWO_WORDS.match(speech, found.end(), found.end() + 40)) is None:
             continue
-        if words[0][0].isupper() and (found[0] == ", " or words[0].lower() not in rules.says):
+        first, second = words.group(1, 2)
+        told = first.lower() in rules.says
+        if not (told or (second is not None and second.lower() in rules.says)):
+            continue
+        if first[0].isupper() and (found[0] == ", " or not told):
             continue
         stop = (_CLAUSE if found[0] == ", " else _SENTENCE).search(speech, found.end())
         end = stop.end() if stop else len(speech)

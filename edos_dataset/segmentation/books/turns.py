@@ -140,7 +140,7 @@ def _unheard(told: Speaker | None, near: str, rules: Rules) -> bool:
     """Say whether what is quoted is thought, or said to oneself."""
     if told is None:
         return False
-    return told.verb in rules.thinks or (rules.to_self is not None and rules.to_self.search(near, 0, _FAR) is not None)
+    return told.verb in rules.thinks or rules.to_self.within(near)
 
 
 def _is_speech(

@@ -14,7 +14,7 @@ from edos_dataset.schema.books import BLOCK, BOOK_SOURCE, READ_BOOKS
 from edos_dataset.schema.tables import DETAIL, READING, REASON
 from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
 from edos_dataset.sources.books.plain import outline_text
-from edos_dataset.sources.books.reading import read_book, read_plain
+from edos_dataset.sources.books.reading import read_book
 from edos_dataset.sources.documents import (
     ForeignError,
     notes_of,
@@ -111,8 +111,8 @@ class ReadBooks(Stage):
         def read(data: bytes) -> None:
             outlined = self.plain and row.file["kind"] == "text"
             row.book = (outline_text if outlined else read_book)(data, row.path, row.language)
-            if self.plain:
-                row.text = read_plain(data, row.path)
+            if self.plain:  # as `read_plain` has it, but decoded once
+                row.text = "\n\n".join(block.text for block in row.book.blocks) + ("" if outlined else "\n")
 
         read_file(row.file, self.max_bytes, read)
 
