@@ -1,6 +1,6 @@
 """Dialogues to look at: drawn by the hash of their ids, so that no order and no number of processes decides which."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,13 +74,13 @@ class Samples:
         self.pair.merge(other.pair)
         self.doubtful.merge(other.doubtful)
 
-    def dialogues(self, pairs: Iterator[int]) -> Iterator[Dialogue]:
+    def dialogues(self, pairs: Sequence[int]) -> Iterator[Dialogue]:
         """Yield what a page shows, some twice, what must not be missing first: examples of some pairs, doubtful
         labels, dialogues of each label, and of all.
         """
         for chosen, groups in (
             (self.pair, pairs),
-            *((one, iter(sorted(one.groups))) for one in (self.doubtful, self.label, self.all)),
+            *((one, sorted(one.groups)) for one in (self.doubtful, self.label, self.all)),
         ):
             for group in groups:
                 yield from (entry.value for entry in chosen.groups.get(group, ()))
