@@ -76,7 +76,7 @@ def report(
     page = render(figures, shown_dialogues(counted[0], opened[0].labels), rejects, script)
     if pictures:
         draw_pictures(figures, out.with_name(f"{out.stem}_pictures"))
-    write_text(beside, to_json(figures))
+    write_text(beside, to_json(figures, None))
     write_text(out, page)
     return figures
 
