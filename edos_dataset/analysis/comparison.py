@@ -49,10 +49,13 @@ def compare(one: Counts, own: LabelSystem, other: Counts, theirs: LabelSystem) -
         "kinds": list(system.kinds),
         "smoothing": SMOOTHING,
         "shares": [[round(value, 6) for value in shares(each).tolist()] for each in (mine, reference)],
-        "of_kind": [{kind: round(float(shares(each)[kinds == kind].sum()), 6) for kind in KINDS}
-                    for each in (mine, reference)],
-        "left_out": [round(1 - float(counts.sum() / each.of_label.sum()), 4)
-                     for counts, each in ((mine, one), (reference, other))],
+        "of_kind": [
+            {kind: round(float(shares(each)[kinds == kind].sum()), 6) for kind in KINDS} for each in (mine, reference)
+        ],
+        "left_out": [
+            round(1 - float(counts.sum() / each.of_label.sum()), 4)
+            for counts, each in ((mine, one), (reference, other))
+        ],
         "all": _divergences(mine, reference, *blocks),
         "without_neutral": _divergences(*(each[..., kinds != NEUTRAL] for each in (mine, reference, *blocks))),
         "first_turn": _divergences(first[0], first[1]),

@@ -5,7 +5,16 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-_SCRIPTS = ("base.js", "tables.js", "pictures.js", "flow.js", "browser.js", "sections.js", "more_sections.js", "start.js")
+_SCRIPTS = (
+    "base.js",
+    "tables.js",
+    "pictures.js",
+    "flow.js",
+    "browser.js",
+    "sections.js",
+    "more_sections.js",
+    "start.js",
+)
 
 
 def plotly_script() -> str:

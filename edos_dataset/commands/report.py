@@ -12,8 +12,8 @@ from edos_dataset.analysis.counting import count_files
 from edos_dataset.analysis.counts import Counts
 from edos_dataset.analysis.figures import data_figures
 from edos_dataset.analysis.page import plotly_script, render, to_json
-from edos_dataset.analysis.shown import shown_dialogues
 from edos_dataset.analysis.pictures import draw_pictures
+from edos_dataset.analysis.shown import shown_dialogues
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS_PAPER, KL_OF_LABELS, STATISTICS
 from edos_dataset.publishing.rejected import kept_rejects, reasons_of, rejected_units
 from edos_dataset.releases.reported import Asked, Reported, open_reported

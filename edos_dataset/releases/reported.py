@@ -1,4 +1,4 @@
-"""What `edos report` looks at, as Parquet files: a folder of ours as it is, all else written to a scratch folder once."""
+"""What `edos report` looks at, as Parquet files: a folder of ours as it is, all else written to scratch once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

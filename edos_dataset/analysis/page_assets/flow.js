@@ -70,7 +70,7 @@ function flowSection() {
     const rows = [...flow].sort((one, other) => other[3] - one[3]).slice(0, 200);
     below.replaceChildren(below.firstChild, table("The most frequent links", [["turns"], ["label", "label"], ["next label", "label"], numbered("dialogues")],
       rows.map(([step, before, after, number]) => [`${step + 1} → ${step + 2}`, names[before], names[after], count(number)])));
-    return shown_.draw();
+    return shown_.shape.draw();
   };
   const choices = () => {
     const sizes = data.flow.by_first.map((flow) => sum(flow.filter(([step]) => step === 0).map((link) => link[3])));

@@ -1,5 +1,8 @@
 // Pictures: drawn by plotly in the colours of the page, each with a text in its place for who doesn't see it.
-const drawn = [];
+// A picture is drawn when it comes near to what is to be seen, and all are before the page is printed.
+const pictures = new Map();
+const near = new IntersectionObserver((seen) => seen.filter((one) => one.isIntersecting).forEach(({ target }) => { near.unobserve(target); pictures.get(target).draw(); }), { rootMargin: "600px" });
+window.addEventListener("beforeprint", () => pictures.forEach(({ draw }) => draw()));
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const ofKind = (kind) => colour(kindClass(kind));
 const see = (name, alpha) => {
@@ -23,12 +26,15 @@ function layout(more) {
 function picture(caption, text, make, { below = null, least = 0, height = 360 } = {}) {
   const place = el("div", { role: "img", "aria-label": text, style: `height:${height}px` });
   const made = el("figure", {}, el("figcaption", {}, caption), el("div", { class: "drawing", style: `--least:${least}px`, tabindex: least ? "0" : null }, place), below);
-  const draw = () => {
+  const shape = { drawn: null };
+  shape.draw = () => {
     const what = make();
-    return Plotly.react(place, what.data, { height, ...layout(what.layout ?? {}) }, { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] });
+    shape.drawn = Plotly.react(place, what.data, { height, ...layout(what.layout ?? {}) }, { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] });
+    return shape.drawn;
   };
-  drawn.push(draw);
-  return { made, place, draw };
+  pictures.set(place, shape);
+  near.observe(place);
+  return { made, place, shape };
 }
 
 function bars(caption, text, names, values, xtitle, ytitle, below, name = "card") {

@@ -7,7 +7,7 @@ function paint() {
   const dark = chosen ?? system.matches;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   button.setAttribute("aria-pressed", String(dark));
-  drawn.forEach((draw) => draw());
+  pictures.forEach((one) => one.drawn && one.draw());
 }
 
 document.title = `${first.name}: what the data look like`;

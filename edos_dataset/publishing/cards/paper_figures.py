@@ -82,7 +82,7 @@ turn.
 """
 
 KL_OF_LABELS = 0.2447
-"""Divergence of the labels of EDOS from those of EmpatheticDialogues, without a word on logarithm, smoothing and whether
+"""Divergence of the labels of EDOS from those of EmpatheticDialogues, without a word on logarithm, smoothing or whether
 neutral counts (EDOS paper, Section 4.2); what comes closest to it, evaluation/label_divergence.py tells.
 """
 
