@@ -18,7 +18,7 @@ function el(name, attributes = {}, ...children) {
 const count = (number) => (number === null || number === undefined ? "–" : number.toLocaleString("en"));
 const fixed = (number, digits = 2) =>
   number === null || number === undefined ? "–" : number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${fixed(100 * share, digits)} %`);
+const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${fixed(100 * share, digits)}\u00a0%`);
 const between = (ends, show = fixed) => (!ends || ends[0] === null ? "–" : `${show(ends[0], 3)} to ${show(ends[1], 3)}`);
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const range = (size) => [...Array(size).keys()];

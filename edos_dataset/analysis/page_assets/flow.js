@@ -1,5 +1,5 @@
 // The flow of labels over the first turns (EDOS paper, Figures 3, 10 and 11), of all dialogues or of those that begin with a label.
-const MOST_NODES = 13;
+const MOST_NODES = 13, HEIGHT = 640, MARGIN = 10, PAD = 10;
 
 // Links of a flow with what is rare put together, by kind: { nodes: [{ step, name, kind, label }], links: [[from, to, number]] }.
 function gathered(links, names, kinds) {
@@ -43,20 +43,21 @@ function flowSection() {
   const links = () => (label === "" ? data.flow.all : data.flow.by_first[Number(label)]);
   const shown_ = picture("Labels of the first four turns, the first on the left. The width is the number of dialogues.", "", () => {
     const { nodes, links: flows } = gathered(links(), data.labels.names, data.labels.kinds);
-    const inside = nodes.map((one) => sum(flows.filter(([from, to]) => nodes[from] === one || nodes[to] === one).map((link) => link[2])));
+    const through = (place, end) => sum(flows.filter((link) => link[end] === place).map((link) => link[2]));
+    const inside = range(nodes.length).map((place) => Math.max(through(place, 0), through(place, 1)));
     return {
       data: [{
         type: "sankey", arrangement: "snap", textfont: { color: colour("ink"), size: 12, shadow: "none" },
         node: { label: nodes.map((one) => one.name), color: nodes.map((one) => ofKind(one.kind)), x: nodes.map((one) => [0.001, 0.333, 0.667, 0.999][one.step]),
-          y: heights(nodes, inside), pad: 10, thickness: 14, line: { width: 0 }, customdata: nodes.map((one) => one.label ?? -1),
+          y: heights(nodes, inside), pad: PAD, thickness: 14, line: { width: 0 }, customdata: nodes.map((one) => one.label ?? -1),
           hovertemplate: "%{label}: %{value:,} dialogues<extra></extra>" },
         link: { source: flows.map((link) => link[0]), target: flows.map((link) => link[1]), value: flows.map((link) => link[2]),
           color: flows.map((link) => see(kindClass(nodes[link[0]].kind), 0.28)),
           hovertemplate: "%{source.label} → %{target.label}: %{value:,}<extra></extra>" },
       }],
-      layout: { margin: { l: 5, r: 5, t: 10, b: 10 } },
+      layout: { margin: { l: 5, r: 5, t: MARGIN, b: MARGIN } },
     };
-  }, { below, least: 720, height: 620 });
+  }, { below, least: 720, height: HEIGHT });
   const show = () => {
     const flow = links(), names = data.labels.names;
     const dialogues = sum(flow.filter(([step]) => step === 0).map((link) => link[3]));
@@ -92,18 +93,19 @@ function flowSection() {
   }));
 }
 
-// Places of the nodes, from 0 (top) to 1: emotions, intents, then neutral, the large ones first.
+// Places of the nodes, their middles, from 0 (top) to 1: emotions, intents, then neutral, the large ones first, as
+// far apart as plotly puts them.
 function heights(nodes, sizes) {
   const order = ["emotion", "response intent", "neutral"];
-  const found = Array(nodes.length).fill(0.5);
-  for (const step of range(4)) {
-    const here = range(nodes.length).filter((place) => nodes[place].step === step)
-      .sort((one, other) => order.indexOf(nodes[one].kind) - order.indexOf(nodes[other].kind) || (nodes[one].label === null) - (nodes[other].label === null) || sizes[other] - sizes[one]);
-    const total = sum(here.map((place) => sizes[place])) || 1;
+  const columns = range(4).map((step) => range(nodes.length).filter((place) => nodes[place].step === step)
+    .sort((one, other) => order.indexOf(nodes[one].kind) - order.indexOf(nodes[other].kind) || (nodes[one].label === null) - (nodes[other].label === null) || sizes[other] - sizes[one]));
+  const whole = HEIGHT - 2 * MARGIN, found = Array(nodes.length).fill(0.5);
+  const scale = Math.min(...columns.map((column) => (whole - (column.length - 1) * PAD) / (sum(column.map((place) => sizes[place])) || 1)));
+  for (const column of columns) {
     let above = 0;
-    for (const place of here) {
-      found[place] = Math.min(0.999, Math.max(0.001, (above + sizes[place] / 2) / total));
-      above += sizes[place];
+    for (const place of column) {
+      found[place] = Math.min(0.999, Math.max(0.001, (above + (sizes[place] * scale) / 2) / whole));
+      above += sizes[place] * scale + PAD;
     }
   }
   return found;

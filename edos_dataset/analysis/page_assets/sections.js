@@ -29,7 +29,7 @@ function inOrder(kinds, shares) {
 function labelBars(names, kinds, series, text, below) {
   const order = inOrder(kinds, series[0].shares);
   const [mine, ...rest] = series;
-  return picture("Share of turns, %. Bars: the data set, lines at their ends: 95 % intervals; signs: what it is compared with.", text, () => ({
+  return picture(`Share of turns, %. Bars: the data set${mine.intervals ? ", lines at their ends: 95 % intervals" : ""}; signs: what it is compared with.`, text, () => ({
     data: [
       ...["emotion", "response intent", "neutral"].map((kind) => {
         const here = order.filter((place) => kinds[place] === kind);
@@ -80,7 +80,7 @@ function placesPicture({ name, labels: { names, kinds }, places: { turns } }) {
   const top = (row) => range(names.length).sort((one, other) => row[other] - row[one]).slice(0, 4).map((label) => `${names[label]} ${percent(row[label] / sum(row.slice(0, -1)))}`).join(", ");
   return picture(`${name}: share of turns by their place in the dialogue`, text, () => ({
     data: ["emotion", "response intent", "neutral"].map((kind, at) => ({ type: "bar", name: kind, x: titles, y: used.map((row) => 100 * share(row, kind)),
-      marker: { color: ofKind(kind), pattern: { shape: ["", "/", "."][at], solidity: 0.15, fgcolor: colour("card") } }, hovertemplate: "turn %{x}: %{y:.1f} %<extra></extra>" })),
+      marker: { color: ofKind(kind), pattern: { shape: ["", "/", "."][at], solidity: 0.12, fillmode: "overlay", fgcolor: colour("card") } }, hovertemplate: "turn %{x}: %{y:.1f} %<extra></extra>" })),
     layout: { barmode: "stack", xaxis: { type: "category", title: { text: "turn" } }, yaxis: { range: [0, 100], ticksuffix: " %" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 10, t: 30, b: 40 } },
   }), { height: 320, below: folded("As a table", () => table("The most frequent labels of each place", [["turn"], numbered("labelled turns"), ["labels"]], used.map((row, place) => [titles[place], count(sum(row.slice(0, -1))), top(row)]))) }).made;
 }
@@ -103,7 +103,7 @@ function transitionsSection() {
   const strength = (from, to) => (expected(from, to) < 2 && cells[from][to] < 5 ? null : Math.max(-3, Math.min(3, Math.log2((cells[from][to] + 0.5) / (expected(from, to) + 0.5)))));
   const pairs = first.surprising, [pair] = pairs;
   const text = `Which label follows which, against chance.` + (pair ? ` Most surprising: ${pair.after} after ${pair.before}, ${fixed(pair.lift, 1)} times as often as by chance.` : "");
-  const map = picture("Next label (across) after a label (down): red-brown less, violet more often than chance, on a scale of doublings; empty where too little is to be expected.", text, () => ({
+  const map = picture("Next label (across) after a label (down): orange or brown less, violet more often than chance, on a scale of doublings; empty where too little is to be expected.", text, () => ({
     data: [{ type: "heatmap", x: order.map((to) => names[to]), y: order.map((from) => names[from]), z: order.map((from) => order.map((to) => strength(from, to))), zmin: -3, zmax: 3, xgap: 1, ygap: 1, hoverongaps: false,
       colorscale: [[0, colour("low")], [0.5, colour("ground")], [1, colour("high")]], colorbar: { title: { text: "lift" }, tickvals: [-3, -2, -1, 0, 1, 2, 3], ticktext: ["⅛", "¼", "½", "1", "2", "4", "8"], thickness: 12 },
       customdata: order.map((from) => order.map((to) => [cells[from][to], expected(from, to)])), hovertemplate: "%{x} after %{y}: %{customdata[0]:,} times, %{customdata[1]:,.1f} by chance<extra></extra>" }],
