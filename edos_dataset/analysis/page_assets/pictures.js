@@ -37,10 +37,10 @@ function picture(caption, text, make, { below = null, least = 0, height = 360 } 
   return { made, place, shape };
 }
 
-function bars(caption, text, names, values, xtitle, ytitle, below, name = "card") {
+function bars(caption, text, names, values, xtitle, ytitle, below) {
   return picture(caption, text, () => ({
     data: [{ type: "bar", x: names, y: values, marker: { color: colour("emotion") }, hovertemplate: "%{x}: %{y:,}<extra></extra>" }],
-    layout: { bargap: 0.05, xaxis: { title: { text: xtitle } }, yaxis: { title: { text: ytitle } } },
+    layout: { bargap: 0.05, xaxis: { type: "category", title: { text: xtitle } }, yaxis: { title: { text: ytitle } } },
   }), { below, height: 300 }).made;
 }
 
