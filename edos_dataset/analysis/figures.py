@@ -189,7 +189,7 @@ def _films(counts: Counts) -> dict[str, Any] | None:
 
 def _words(counts: Counts, names: Sequence[str]) -> dict[str, Any]:
     words = list(counts.words.index)
-    order = sorted((place for place, word in enumerate(words) if word), key=words.__getitem__)
+    order = sorted(range(len(words)), key=words.__getitem__)
     found = marking_words([words[place] for place in order], counts.words.counts[order] if order else np.zeros((0, 0)))
     return {
         "dialogues": counts.words_of,

@@ -62,7 +62,9 @@ class WordCounts:
         of_turn = np.repeat(labels[chosen], np.diff(words.offsets.to_numpy()))
         size = len(flat.dictionary)
         cells = np.bincount(flat.indices.to_numpy() * self.labels + of_turn, minlength=size * self.labels)
-        self._put(flat.dictionary.to_pylist(), cells.reshape(size, self.labels))
+        found = flat.dictionary.to_pylist()
+        there = np.array([word != "" for word in found], bool)  # between two separators there is nothing
+        self._put([word for word in found if word], cells.reshape(size, self.labels)[there])
 
     def merge(self, other: "WordCounts") -> None:
         """Add what another one has counted."""
@@ -102,10 +104,10 @@ def marking_words(
     alpha = prior * of_word / of_word.sum()
     found = []
     for label in range(table.shape[1]):
+        of_rest = of_word.sum() - of_label[label]
         own, rest = table[:, label] + alpha, of_word - table[:, label] + alpha
-        odds = np.log(own / (of_label[label] + prior - own)) - np.log(
-            rest / (of_word.sum() - of_label[label] + prior - rest)
-        )
+        other_words = (of_label[label] + prior - own).clip(min=1e-9), (of_rest + prior - rest).clip(min=1e-9)
+        odds = np.log(own / other_words[0]) - np.log(rest / other_words[1])
         z = odds / np.sqrt(1 / own + 1 / rest)
         z[(table[:, label] < least) | (of_word == 0)] = -np.inf
         order = sorted(np.flatnonzero(z > 1.96).tolist(), key=lambda place: (-z[place], words[place]))[:most]

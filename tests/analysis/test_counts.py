@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from edos_dataset.analysis.batch import batch_of
@@ -118,8 +119,6 @@ def test_the_dialogues_shown_have_what_they_are_shown_for(counts):
 
 
 def test_labels_of_the_last_turn_and_soft_labels():
-    import pyarrow as pa
-
     turn = {"text": "a"}
     soft = [0.0] * 41
     soft[7] = 2 / 3
@@ -131,8 +130,6 @@ def test_labels_of_the_last_turn_and_soft_labels():
 
 
 def test_truth_tells_reliability():
-    import pyarrow as pa
-
     turns = [{"text": "a", "label": 1, "confidence": 0.9, "truth": truth} for truth in (1, 1, 2, None)]
     counts = Counts(41)
     counts.add(batch_of(pa.table({"dialogue_id": ["a"], "turns": [turns]}), "all"))

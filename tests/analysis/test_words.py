@@ -13,9 +13,8 @@ def counted(texts, labels, wanted=None):
 
 
 def test_words_are_counted_by_label_without_case_and_marks():
-    words = counted(
-        ["I'm SAD, so sad!", "'Tis grüßt", "left out", "no label"], [0, 1, 1, -1], [True, True, False, True]
-    )
+    texts, wanted = ["I'm SAD, so sad!", "'Tis grüßt", "left out", "no label"], [True, True, False, True]
+    words = counted(texts, [0, 1, 1, -1], wanted)
     assert {word: words.counts[place].tolist() for word, place in words.index.items()} == {
         "i'm": [1, 0], "sad": [2, 0], "so": [1, 0], "tis": [0, 1], "grüßt": [0, 1],
     }  # fmt: skip
