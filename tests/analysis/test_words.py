@@ -42,5 +42,5 @@ def test_the_log_odds_are_those_of_monroe():
 
 
 def test_rare_words_mark_nothing_and_no_words_no_label():
-    assert analysis.marking_words(["x", "y"], [[4, 0], [100, 100]]) == [[], []]
+    assert analysis.marking_words(["x", "y", "z"], [[4, 0], [100, 100], [96, 100]]) == [[], []]
     assert analysis.marking_words([], np.zeros((0, 3))) == [[], [], []]

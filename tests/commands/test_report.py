@@ -84,7 +84,7 @@ def test_labels_of_others_are_compared_in_theirs(folder, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"dialogue_id": "a", "turns": [{"text": "x", "label": "hapy"}]}', "unknown label 'hapy'.*did you mean"),
+        ('{"dialogue_id": "a", "turns": [{"text": "x", "label": "joyfull"}]}', "unknown label 'joyfull'.*did you mean"),
         ('{"dialogue_id": "a", "turns": [{"text": "x", "label": 41}]}', "line 1, turn 1: label must be the name"),
         ('{"dialogue_id": "a", "turns": [{"label": "sad"}]}', "an object with one"),
         ('{"dialogue_id": "a", "turns": [{"text": "x", "label": "sad", "confidence": 7}]}', "from 0 to 1, got 7"),
