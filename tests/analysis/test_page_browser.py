@@ -1,4 +1,4 @@
-"""The page as a reader has it, in headless Chromium: on a desk and a phone, light and dark, with texts that would harm."""
+"""The page as a reader has it, in headless Chromium: at a desk and on a phone, light and dark, with harmful texts."""
 
 import re
 from urllib.parse import quote

@@ -17,7 +17,7 @@ def folder(tmp_path, monkeypatch):
 def test_sizes_divergences_and_where_the_page_is(folder, tmp_path):
     out = tmp_path / "r.html"
     done = CliRunner().invoke(
-        app, ["report", str(folder), "--against", f"{folder}", "--out", str(out), "--no-pictures"]
+        app, ["report", str(folder), "--against", str(folder), "--out", str(out), "--no-pictures"]
     )
     assert done.exit_code == 0, done.output
     assert "0.0000" in done.output and "r.json" in done.output and out.is_file()
