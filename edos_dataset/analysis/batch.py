@@ -168,7 +168,7 @@ def _second(top: pa.ListArray) -> tuple[Ints, Doubles]:
 
 def _shares(table: pa.Table) -> Doubles:
     """Return how sure the label of each dialogue is, where that is of its last turn."""
-    own = _column(table, "confidence", pa.float32()).to_numpy(zero_copy_only=False).astype(np.float64)
+    own: Doubles = _column(table, "confidence", pa.float32()).to_numpy(zero_copy_only=False).astype(np.float64)
     if "soft_label" not in table.column_names:
         return own
     labels = pc.fill_null(table["label"], NONE).to_numpy()

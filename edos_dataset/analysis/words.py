@@ -24,13 +24,13 @@ class Marking(NamedTuple):
     Attributes:
         word: in lower case.
         z: log-odds against all other labels, in standard deviations.
-        count: how often turns of the label say it.
+        times: that turns of the label say it.
         share: of all its occurrences, those in turns of the label, 0 to 1.
     """
 
     word: str
     z: float
-    count: int
+    times: int
     share: float
 
 

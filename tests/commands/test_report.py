@@ -119,6 +119,26 @@ def test_a_report_that_is_there_stays_without_force(folder, tmp_path):
     assert (tmp_path / "r.html").read_text() == "mine" and not (tmp_path / "r.json").exists()
 
 
+def test_a_data_set_of_the_hub_at_a_revision(folder, tmp_path, monkeypatch):
+    """What `load_dataset` gives for it, here the folder itself, is what the folder is."""
+    import datasets
+
+    files = {split: str(folder / "edos" / f"{split}-00000-of-00001.parquet") for split in ROWS}
+    given, load = [], datasets.load_dataset
+
+    def of_the_hub(name, config, **more):
+        given.append((name, config, more))
+        return load("parquet", data_files=files, cache_dir=str(tmp_path / "cache"))
+
+    monkeypatch.setattr(datasets, "load_dataset", of_the_hub)
+    one, other = (report(asked, out=tmp_path / f"{place}.html", pictures=False)["data"][0]
+                  for place, asked in enumerate((Asked(str(folder)), asked_of("me/edos@v1.0.0#edos"))))  # fmt: skip
+    assert given == [("me/edos", "edos", {"revision": "v1.0.0", "trust_remote_code": False})]
+    assert other["name"] == "edos@v1.0.0 (edos)" and other["revision"] == "v1.0.0"
+    for name in one.keys() - {"name", "source", "revision"}:
+        assert one[name] == other[name], name
+
+
 def test_names_with_revisions_and_configs():
     assert asked_of("ns/edos@v1.0.0#os") == Asked("ns/edos", "os", "v1.0.0")
     assert asked_of("ns/edos", "edos", "main") == Asked("ns/edos", "edos", "main")
