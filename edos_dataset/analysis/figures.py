@@ -175,7 +175,7 @@ def _films(counts: Counts) -> dict[str, Any] | None:
         }
         for name, film in enough
     ]
-    rows.sort(key=lambda row: (-row["kl"], row["film"]))  # type: ignore[operator, return-value]
+    rows.sort(key=lambda row: (-row["kl"], row["film"]))
     return {
         "drawn": len(films),
         "dialogues_a_film": {

@@ -89,13 +89,13 @@ def _labels(figure: "Figure", figures: Data) -> None:
     ]
     for mark, other in zip(_MARKS, others, strict=False):
         theirs = [100 * other["label_turns"][label]["share"] for label in order]
-        face = {"color": "black"} if mark == "x" else {"facecolor": "white", "edgecolor": "black"}
-        axes.scatter(theirs, places, s=16, marker=mark, label=other["name"], zorder=3, **face)
+        face = "black" if mark == "x" else "white"
+        axes.plot(theirs, places, mark, ms=4, mfc=face, mec="black", label=_plain(other["name"]), zorder=3)
     axes.set_yticks(places, [rows[label]["label"] for label in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xlabel("share of turns, %")
     axes.set_title(_plain(f"Labels of {first['name']}"), loc="left", fontsize=10)
-    _legend(axes, "lower right")
+    _legend(axes)
 
 
 def _places(figure: "Figure", data: Data) -> None:
@@ -168,12 +168,12 @@ def _plainly(axes: "Axes", grid: str) -> None:
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
 
 
-def _legend(axes: "Axes", place: str) -> None:
+def _legend(axes: "Axes") -> None:
     from matplotlib.patches import Patch
 
     found, _ = axes.get_legend_handles_labels()
     kinds = [Patch(color=colour, label=kind) for kind, colour in COLOURS.items()]
-    axes.legend(handles=[*kinds, *found], loc=place, frameon=False, fontsize=8)
+    axes.legend(handles=[*kinds, *found], loc="lower right", frameon=False, fontsize=8)
 
 
 def _plain(text: str) -> str:

@@ -150,7 +150,7 @@ def _rejected_examples(one: Reported) -> list[Mapping[str, Any]]:
     if one.manifest is None or one.folder is None or not one.manifest.get("stages"):
         return []
     paths = kept_rejects(one.folder, one.manifest)
-    found = []
+    found: list[Mapping[str, Any]] = []
     for each in reasons_of(one.manifest) if paths else ():
         units = rejected_units(paths, one.manifest, each["reason"], each["stage"])
         for unit in islice(units, _EXAMPLES):

@@ -103,9 +103,9 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None) -> Repo
     folder = Path(asked.source)
     if folder.is_dir() and not is_saved(folder):
         _only_the_hub_has_revisions(asked)
-        config = source_config(folder, asked.config)
+        name = source_config(folder, asked.config)
         manifest = read_manifest(folder) if (folder / NAME).exists() else None
-        return Reported(asked, config, OURS, config_files(folder, config), manifest, folder)
+        return Reported(asked, name, OURS, config_files(folder, name), manifest, folder)
     if not folder.exists() and asked.source in (*RAW_RELEASES, *SOURCES):
         _only_the_hub_has_revisions(asked)
         if asked.source in SOURCES:
