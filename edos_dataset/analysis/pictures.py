@@ -173,7 +173,7 @@ def _legend(axes: "Axes") -> None:
 
     found, _ = axes.get_legend_handles_labels()
     kinds = [Patch(color=colour, label=kind) for kind, colour in COLOURS.items()]
-    axes.legend(handles=[*kinds, *found], loc="lower right", frameon=False, fontsize=8)
+    axes.legend(handles=[*kinds, *found], loc="center right", frameon=False, fontsize=8)
 
 
 def _plain(text: str) -> str:
