@@ -47,7 +47,7 @@ function flowSection() {
     const inside = range(nodes.length).map((place) => Math.max(through(place, 0), through(place, 1)));
     return {
       data: [{
-        type: "sankey", arrangement: "snap", textfont: { color: colour("ink"), size: 12, shadow: "none" },
+        type: "sankey", arrangement: "fixed", textfont: { color: colour("ink"), size: 12, shadow: "none" },
         node: { label: nodes.map((one) => one.name), color: nodes.map((one) => ofKind(one.kind)), x: nodes.map((one) => [0.001, 0.333, 0.667, 0.999][one.step]),
           y: heights(nodes, inside), pad: PAD, thickness: 14, line: { width: 0 }, customdata: nodes.map((one) => one.label ?? -1),
           hovertemplate: "%{label}: %{value:,} dialogues<extra></extra>" },

@@ -81,7 +81,7 @@ function placesPicture({ name, labels: { names, kinds }, places: { turns } }) {
   return picture(`${name}: share of turns by their place in the dialogue`, text, () => ({
     data: ["emotion", "response intent", "neutral"].map((kind, at) => ({ type: "bar", name: kind, x: titles, y: used.map((row) => 100 * share(row, kind)),
       marker: { color: ofKind(kind), pattern: { shape: ["", "/", "."][at], solidity: 0.12, fillmode: "overlay", fgcolor: colour("card") } }, hovertemplate: "turn %{x}: %{y:.1f} %<extra></extra>" })),
-    layout: { barmode: "stack", xaxis: { type: "category", title: { text: "turn" } }, yaxis: { range: [0, 100], ticksuffix: " %" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 10, t: 30, b: 40 } },
+    layout: { barmode: "stack", xaxis: { type: "category", title: { text: "turn" } }, yaxis: { range: [0, 100], ticksuffix: " %" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 10, t: 50, b: 40 } },
   }), { height: 320, below: folded("As a table", () => table("The most frequent labels of each place", [["turn"], numbered("labelled turns"), ["labels"]], used.map((row, place) => [titles[place], count(sum(row.slice(0, -1))), top(row)]))) }).made;
 }
 
