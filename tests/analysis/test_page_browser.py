@@ -93,6 +93,8 @@ def test_the_flow_follows_keys_and_clicks(browser, page_file):
     page.select_option("#flow-data", label="other (edos)")
     assert page.text_content("#flow .status").startswith("other (edos), all dialogues")
     node = page.locator("#flow .sankey-node").filter(has_not_text="other").locator(".node-rect").first
+    node.scroll_into_view_if_needed()
+    page.wait_for_timeout(1_000)  # plotly draws anew
     box = node.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.wait_for_timeout(500)  # plotly takes for clicked what it has found under the mouse before
