@@ -190,7 +190,7 @@ def _films(counts: Counts) -> dict[str, Any] | None:
 def _words(counts: Counts, names: Sequence[str]) -> dict[str, Any]:
     words = list(counts.words.index)
     order = sorted(range(len(words)), key=words.__getitem__)
-    found = marking_words([words[place] for place in order], counts.words.counts[order] if order else np.zeros((0, 0)))
+    found = marking_words([words[place] for place in order], counts.words.counts[np.array(order, np.int64)])
     return {
         "dialogues": counts.words_of,
         "by_label": {name: [list(word) for word in row] for name, row in zip(names, found, strict=False) if row},

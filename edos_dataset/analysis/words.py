@@ -46,7 +46,10 @@ class WordCounts:
 
     labels: int
     index: dict[str, int] = field(default_factory=dict)
-    counts: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+
+    def __post_init__(self) -> None:
+        """Make the table, with no words yet."""
+        self.counts: npt.NDArray[np.int32] = np.zeros((0, self.labels), np.int32)
 
     def add(self, texts: pa.Array, labels: Ints, wanted: Bools) -> None:
         """Count the words of turns.
@@ -74,7 +77,7 @@ class WordCounts:
         places = np.fromiter((self.index.setdefault(word, len(self.index)) for word in words), np.int64, len(words))
         if len(self.index) > len(self.counts):
             grown = np.zeros((max(1024, 2 * len(self.index)), self.labels), np.int32)
-            grown[: len(self.counts)] = self.counts.reshape(-1, self.labels)
+            grown[: len(self.counts)] = self.counts
             self.counts = grown
         self.counts[places] += counts.astype(np.int32)
 

@@ -63,6 +63,13 @@ def test_a_data_set_against_itself_is_no_way_off(folder, tmp_path):
     assert found["copies"]["against"]["edos folder (edos) [2]"]["copies"] == 80
 
 
+def test_dialogues_without_labels_have_sizes(folder, tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"turns": ["Hi.", "Hello, you."]}\n{"turns": ["Bye."]}\n')
+    found = report(Asked(str(tmp_path / "x.jsonl")), [Asked(str(folder))], tmp_path / "r.html")
+    assert found["data"][0]["sizes"]["turns"] == 3 and found["data"][0]["kinds"]["without a label"] == 3
+    assert found["comparisons"][0]["why_not"] == "one of the two has no labels"
+
+
 def test_labels_of_others_are_compared_in_theirs(folder, tmp_path):
     said = [("You did what?", "anger"), ("Fine.", "joy"), ("Yes.", "neutral")]
     write_meld(tmp_path / "data" / "meld" / "train_sent_emo.csv", [said] * 5)
