@@ -23,6 +23,7 @@ from edos_dataset.cli.labels_only import labels_only
 from edos_dataset.cli.publish import publish
 from edos_dataset.cli.recipe import recipe
 from edos_dataset.cli.rejects import rejects
+from edos_dataset.cli.report import report
 from edos_dataset.cli.respond import respond
 from edos_dataset.cli.sample import sample
 from edos_dataset.cli.segment import segment
@@ -103,6 +104,7 @@ for command in (
     label,
     inspect,
     rejects,
+    report,
     recipe,
     sample,
     download,

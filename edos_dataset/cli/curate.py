@@ -71,7 +71,7 @@ def curate(
     Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read,
     130 stopped.
     """
-    from edos_dataset.cli.tables import estimate_lines, run_report
+    from edos_dataset.cli.tables import estimate_lines, report_line, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.built_in import pipeline_of
     from edos_dataset.commands.estimate import estimate
@@ -114,5 +114,5 @@ def curate(
         )
     if manifest is None:  # another process tells
         return
-    emit(manifest, as_json, run_report(out, manifest))
+    emit(manifest, as_json, [*run_report(out, manifest), report_line(out)])
     check_bad(bad_share(manifest), max_bad)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from rich.console import RenderableType
@@ -124,6 +125,12 @@ def estimate_lines(estimate: Estimate, inventory: Inventory, most: int = 10) -> 
         yield escape(f"  not read: {path} ({reason})")
     if len(inventory.skipped) > most:
         yield f"  and {len(inventory.skipped) - most} more"
+
+
+def report_line(out: Path) -> str:
+    """Return the command that shows what a folder's data look like, as rich markup."""
+    folder, page = quote(str(out)), quote(str(out / "report.html"))
+    return f"[green]{escape(f'edos report {folder} --out {page}')}[/green]"
 
 
 def load_line(out: Path, manifest: Mapping[str, Any]) -> str:

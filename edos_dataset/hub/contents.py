@@ -24,7 +24,8 @@ from edos_dataset.publishing.content import content_of, stated_content
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.foreign import json_of
-from edos_dataset.schema import BOOK_LANGUAGES
+from edos_dataset.runs.tables import configs_in
+from edos_dataset.schema import BOOK_LANGUAGES, LABELS_ONLY, REGISTRY
 
 CARD = "README.md"
 COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.json")
@@ -32,6 +33,8 @@ COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.jso
 _RECIPES = ("recipe.yaml", "labels_only/recipe.yaml", *map(recipe_file, BOOK_LANGUAGES))
 _NAMED = frozenset({CARD, *COUNTS, *_RECIPES, LABEL_PICTURE, "audit.html", CHANGELOG, CROISSANT})
 """What may be published beside the data files that the card names: nothing else that lies in the folder."""
+REPORT = ("report.html", "report.json")
+"""What `edos report` made of the data; the page shows texts, so it does not go with labels alone."""
 _STAYS = "missing.jsonl"
 """What `edos hydrate` could not find; no data."""
 
@@ -99,7 +102,8 @@ def read_data(folder: Path) -> Contents:
             else "no command of this package has written it"
         )
         raise FolderError(f"{folder} cannot be published: {hint}")
-    files, left_out = files_of(folder, lambda name: name in _NAMED or (name.endswith(DATA) and name != _STAYS))
+    named = _NAMED | ({*REPORT} if configs_in(folder, [name for name in REGISTRY if name != LABELS_ONLY]) else set())
+    files, left_out = files_of(folder, lambda name: name in named or (name.endswith(DATA) and name != _STAYS))
     try:
         card = files[CARD].content.decode()
     except UnicodeDecodeError as error:

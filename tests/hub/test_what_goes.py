@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from edos_dataset.cli.app import app
 from edos_dataset.hub.composition import reading
+from edos_dataset.hub.contents import REPORT, read_data
 from edos_dataset.hub.failures import HubError, HubUnreachable
 from edos_dataset.hub.versions import CHANGELOG
+from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
 from published_folder import FILMS, REPO, V1, V11, films_of, run
@@ -48,6 +50,18 @@ def test_what_no_command_wrote_stays_here(hub, folder):
         path = folder / name
         path.unlink()
     assert_published(hub, folder)
+
+
+def test_a_report_goes_with_texts_and_never_with_labels_alone(folder, tmp_path):
+    for name in REPORT:
+        (folder / name).write_text("a report")
+    assert set(REPORT) <= set(read_data(folder).files)
+    labels = tmp_path / "labels"
+    write_labels_only(folder, labels, "edos", {"fingerprint": "f00d", "versions": {}}, "stages: []\n", {})
+    for name in REPORT:
+        (labels / name).write_text("a report")
+    contents = read_data(labels)
+    assert set(contents.left_out) == set(REPORT) and not set(REPORT) & set(contents.files)
 
 
 def test_of_a_model_what_is_known_goes(tmp_path):

@@ -22,9 +22,9 @@ from edos_dataset.releases.given.dialogue import (
 from edos_dataset.text import shown
 
 WANTED = '{"dialogue_id": "...", "turns": ["...", ...]}'
-_DIALOGUES = ("turns", "messages", "dialogue", "dialog", "conversation", "conversations", "utterances")
-_TEXTS = ("text", "utterance", "content", "value")
-_IDS = ("dialogue_id", "conversation_id", "conv_id", "id")
+DIALOGUE_KEYS = ("turns", "messages", "dialogue", "dialog", "conversation", "conversations", "utterances")
+TEXT_KEYS = ("text", "utterance", "content", "value")
+ID_KEYS = ("dialogue_id", "conversation_id", "conv_id", "id")
 _NUMBERS = ("turn_number", "turn_id", "turn_idx", "turn", "utterance_idx")
 _SPEAKERS = ("speaker", "role", "from")
 _LABELLED = frozenset(OURS_OF_A_TURN)
@@ -60,7 +60,7 @@ def text_column(names: Sequence[str], column: str | None) -> str | None:
     """Return the name of those that holds the texts or dialogues; None where none does."""
     if column is not None:
         return column if column in names else None
-    return next((name for name in (*_DIALOGUES, *_TEXTS) if name in names), None)
+    return next((name for name in (*DIALOGUE_KEYS, *TEXT_KEYS) if name in names), None)
 
 
 def dialogues_of(records: Iterable[Record], column: str | None = None) -> Iterator[Dialogue]:
@@ -104,12 +104,12 @@ def _dialogue_or_turn(record: Record, column: str | None) -> Dialogue | _Row:
         wanted = f"the key {column!r}" if column is not None else WANTED
         raise ValueError(f"{where}: expected {wanted}, got {shown(value)}; mend or remove it, or name one by --column")
     content = value[key]
-    if not isinstance(content, list) and ((key in _DIALOGUES and column is None) or not isinstance(content, str)):
-        wanted = "a text" if key in _TEXTS else "a list of texts"
+    if not isinstance(content, list) and ((key in DIALOGUE_KEYS and column is None) or not isinstance(content, str)):
+        wanted = "a text" if key in TEXT_KEYS else "a list of texts"
         raise ValueError(f"{where}: {key} must be {wanted}, got {shown(content)}; mend or remove it")
-    name = next((name for name in _IDS if name in value and name != key), None)
+    name = next((name for name in ID_KEYS if name in value and name != key), None)
     number = next((name for name in _NUMBERS if name in value and name != key), None)
-    loose = record.typed or name != _IDS[0]
+    loose = record.typed or name != ID_KEYS[0]
     given = checked_id(value[name], str(name), where, loose) if name is not None else None
     beside = {other: inner for other, inner in value.items() if other not in (key, name)}
     if isinstance(content, str):
@@ -142,7 +142,7 @@ def _turns(turns: list[Any], key: str, where: str) -> tuple[list[str], list[str 
     extras: list[str | None] = []
     for number, turn in enumerate(turns, 1):
         name = text_column(list(turn), None) if isinstance(turn, Mapping) else None
-        if name not in _TEXTS:
+        if name not in TEXT_KEYS:
             raise _no_text(where, key, turn)
         texts.append(checked_text(turn[name], f"{where}, turn {number}"))
         before = {*_LABELLED, "label_source"} if turn.keys() >= _LABELLED else set()  # labels of ours, made anew

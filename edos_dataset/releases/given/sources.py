@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from edos_dataset.releases.given.dialogue import LARGEST, Dialogue, unique
 from edos_dataset.releases.given.forms import FORMS, SUFFIXES
 from edos_dataset.releases.given.json_texts import json_lines, json_values
-from edos_dataset.releases.given.records import Record, dialogues_of
+from edos_dataset.releases.given.records import WANTED, Record, dialogues_of
 from edos_dataset.releases.given.streams import STDIN, called, opened
 from edos_dataset.releases.given.tables import csv_rows, dataset_rows, delimiter_of, parquet_rows, plain_dialogues
 
@@ -79,15 +79,38 @@ def read_given(source: str, meant: Selection) -> Iterator[Dialogue]:
     return _some(unique(_dialogues(source, meant)), called(source))
 
 
-def _dialogues(source: str, meant: Selection) -> Iterator[Dialogue]:
+def read_records(source: str, meant: Selection) -> Iterator[Record]:
+    """Yield the records of a file, of standard input, of a saved data set or of one of the Hub, each with all that
+    stands in it.
+
+    Raises:
+        ValueError: it cannot be had, is damaged, or a plain text, which has no records.
+        OSError: it cannot be read.
+    """
     if source != STDIN and Path(source).is_dir():
-        yield from dialogues_of(_saved_rows(Path(source), meant), meant.column)
-        return
-    if source != STDIN and not Path(source).exists():
-        yield from dialogues_of(_rows_of_the_hub(source, meant), meant.column)
+        yield from _saved_rows(Path(source), meant)
+    elif source != STDIN and not Path(source).exists():
+        yield from _rows_of_the_hub(source, meant)
+    else:
+        with opened(source) as file:
+            form = meant.form or _form_of(file, source, meant.column)
+            if form == "text":
+                raise ValueError(
+                    f"{called(source)} is a plain text, which holds nothing beside its turns: give {WANTED}"
+                )
+            yield from _records_of_file(file, called(source), form, meant.column)
+
+
+def _dialogues(source: str, meant: Selection) -> Iterator[Dialogue]:
+    if source != STDIN and (Path(source).is_dir() or not Path(source).exists()):
+        yield from dialogues_of(read_records(source, meant), meant.column)
         return
     with opened(source) as file:
-        yield from _of_file(file, source, meant)
+        form = meant.form or _form_of(file, source, meant.column)
+        if form == "text":
+            yield from plain_dialogues(file, called(source))
+        else:
+            yield from dialogues_of(_records_of_file(file, called(source), form, meant.column), meant.column)
 
 
 def _some(dialogues: Iterator[Dialogue], name: str) -> Iterator[Dialogue]:
@@ -99,18 +122,12 @@ def _some(dialogues: Iterator[Dialogue], name: str) -> Iterator[Dialogue]:
         raise ValueError(f'{name} holds no dialogues: expected such as {{"dialogue_id": "...", "turns": ["...", ...]}}')
 
 
-def _of_file(file: BinaryIO, source: str, meant: Selection) -> Iterator[Dialogue]:
-    name, column = called(source), meant.column
-    form = meant.form or _form_of(file, source, column)
-    if form == "text":
-        return plain_dialogues(file, name)
+def _records_of_file(file: BinaryIO, name: str, form: str, column: str | None) -> Iterator[Record]:
     if form == "parquet":
-        records: Iterator[Record] = parquet_rows(file, name)
-    elif form == "csv":
-        records = csv_rows(file, name, column)
-    else:
-        records = json_values(file, name) if form == "json" else json_lines(file, name)
-    return dialogues_of(records, column)
+        return parquet_rows(file, name)
+    if form == "csv":
+        return csv_rows(file, name, column)
+    return json_values(file, name) if form == "json" else json_lines(file, name)
 
 
 def _form_by_name(source: str) -> str | None:

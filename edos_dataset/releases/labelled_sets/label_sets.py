@@ -84,6 +84,16 @@ def silent_on_intents(source: str) -> bool:
     return _meanings(source).silent_on_intents
 
 
+def meanings(source: str) -> Mapping[str, frozenset[int] | None]:
+    """Return what the labels of a set mean: a label, or several joined by TOGETHER → those of ours that they can stand
+    for, None where they say nothing about ours.
+
+    Raises:
+        ValueError: there is no such set.
+    """
+    return _meanings(source).sets
+
+
 @cache
 def known_names(source: str) -> frozenset[str]:
     """Return the labels that a set has.

@@ -1,0 +1,178 @@
+"""Some dialogues as flat columns, whatever config they are from; what a report reads of a Parquet file, and no more."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from edos_dataset.arrays import Doubles, Hashes, Ints, unnest
+from edos_dataset.text import hash64
+
+NONE = -1
+"""Label of a turn that has none, and year of a dialogue of which none is known."""
+
+_OF_DIALOGUE = ("dialogue_id", "document_id", "certainty", "label", "confidence", "soft_label", "source", "year")
+_OF_TURN = ("text", "label", "confidence", "top", "truth")
+_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Dialogues of one split.
+
+    Attributes:
+        split: theirs.
+        ids: [dialogues] texts.
+        documents: [dialogues] ids of the films or books they are from, null where none is known.
+        years: [dialogues], `NONE` where none is known.
+        certainty: [dialogues], 0 to 1, NaN for none.
+        offsets: [dialogues + 1] of their turns.
+        texts: [turns].
+        labels: [turns] ids, `NONE` for none.
+        confidence: [turns], 0 to 1, NaN for none.
+        second: [turns] the next most probable label, `NONE` where none is known.
+        second_probability: [turns], NaN where none is known.
+        truth: [turns] the label that is right, `NONE` where nobody says.
+    """
+
+    split: str
+    ids: pa.Array
+    documents: pa.Array
+    years: Ints
+    certainty: Doubles
+    offsets: Ints
+    texts: pa.Array
+    labels: Ints
+    confidence: Doubles
+    second: Ints
+    second_probability: Doubles
+    truth: Ints
+
+    @property
+    def of_turn(self) -> Ints:
+        """[turns] the dialogue that each is of."""
+        rows: Ints = np.repeat(np.arange(len(self.ids)), np.diff(self.offsets))
+        return rows
+
+    @property
+    def place(self) -> Ints:
+        """[turns] the place of each in its dialogue, from 0."""
+        places: Ints = np.arange(len(self.labels)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        return places
+
+    def hashes(self) -> Hashes:
+        """Return a hash of each dialogue's id, by which it is drawn."""
+        return np.fromiter(map(hash64, self.ids.to_pylist()), np.uint64, len(self.ids))
+
+
+def batch_of(table: pa.Table, split: str) -> Batch:
+    """Return the dialogues of a table, of any config of ours or of the same columns, as flat columns.
+
+    A label of the dialogue itself is that of its last turn; its confidence is its own or its share in `soft_label`.
+    """
+    turns, offsets = unnest(table, "turns")
+    names = set(turns.type.names)
+    labels, confidence = _ints(turns, "label"), _floats(turns, "confidence")
+    second, probability = _second(turns.field("top")) if "top" in names else (_none(turns), np.full(len(turns), np.nan))
+    if "label" in table.column_names:
+        last = offsets[1:] - 1
+        there = last >= offsets[:-1]
+        labels[last[there]] = pc.fill_null(table["label"], NONE).to_numpy()[there]
+        confidence[last[there]] = _shares(table)[there]
+    source = table["source"].combine_chunks() if "source" in table.column_names else None
+    years = pc.struct_field(source, "year") if source is not None else _column(table, "year", pa.int32())
+    return Batch(
+        split,
+        table["dialogue_id"].combine_chunks().cast(pa.string()),
+        _column(table, "document_id", pa.string()),
+        pc.fill_null(years, NONE).to_numpy(zero_copy_only=False).astype(np.int64),
+        _column(table, "certainty", pa.float32()).to_numpy(zero_copy_only=False).astype(np.float64),
+        offsets.astype(np.int64),
+        pc.fill_null(turns.field("text"), ""),
+        labels,
+        confidence,
+        second,
+        probability,
+        _ints(turns, "truth"),
+    )
+
+
+def columns_of(schema: pq.ParquetSchema, extra: Sequence[str] = ()) -> list[str]:
+    """Return the leaves of a Parquet file that a report reads; times, sentence ids and the like stay on the disk."""
+    wanted = {*_OF_DIALOGUE, *extra}
+    paths = [schema.column(index).path for index in range(len(schema))]
+    return [
+        path
+        for path in paths
+        if (parts := path.split("."))
+        and (
+            (parts[0] in wanted and parts[0] != "source")
+            or parts[:2] == ["source", "year"]
+            or (parts[0] == "turns" and len(parts) > 3 and parts[3] in _OF_TURN)
+        )
+    ]
+
+
+def read_batches(path: Path, split: str, groups: Sequence[int]) -> Iterator[Batch]:
+    """Yield the dialogues of some row groups of a Parquet file.
+
+    Raises:
+        ValueError: it is damaged, or holds no dialogues.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = columns_of(file.schema)
+            for rows in file.iter_batches(_ROWS, row_groups=list(groups), columns=columns):
+                yield batch_of(pa.Table.from_batches([rows]), split)
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise ValueError(f"{path} is no whole file of dialogues ({error}): make or get it again") from error
+
+
+def _column(table: pa.Table, name: str, kind: pa.DataType) -> pa.Array:
+    if name not in table.column_names:
+        return pa.nulls(len(table), kind)
+    return table[name].combine_chunks().cast(kind)
+
+
+def _none(turns: pa.StructArray) -> Ints:
+    return np.full(len(turns), NONE, np.int64)
+
+
+def _ints(turns: pa.StructArray, name: str) -> Ints:
+    if turns.type.get_field_index(name) < 0:
+        return _none(turns)
+    return np.array(pc.fill_null(turns.field(name), NONE).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _floats(turns: pa.StructArray, name: str) -> Doubles:
+    if turns.type.get_field_index(name) < 0:
+        return np.full(len(turns), np.nan)
+    return np.array(turns.field(name).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _second(top: pa.ListArray) -> tuple[Ints, Doubles]:
+    """Return the second of each turn's labels and its probability."""
+    top = pc.fill_null(top, pa.scalar([], top.type)) if top.null_count else top
+    offsets, flat = top.offsets.to_numpy() - top.offsets[0].as_py(), top.flatten()
+    labels, probability = np.full(len(top), NONE, np.int64), np.full(len(top), np.nan)
+    there = np.diff(offsets) > 1
+    places = pa.array(offsets[:-1][there] + 1)
+    labels[there] = pc.fill_null(flat.field("label").take(places), NONE).to_numpy(zero_copy_only=False)
+    probability[there] = flat.field("probability").take(places).to_numpy(zero_copy_only=False)
+    return labels, probability
+
+
+def _shares(table: pa.Table) -> Doubles:
+    """Return how sure the label of each dialogue is, where that is of its last turn."""
+    own: Doubles = _column(table, "confidence", pa.float32()).to_numpy(zero_copy_only=False).astype(np.float64)
+    if "soft_label" not in table.column_names:
+        return own
+    labels = pc.fill_null(table["label"], NONE).to_numpy()
+    soft = table["soft_label"].to_pylist()
+    shares = [row[label] if row and 0 <= label < len(row) else np.nan for row, label in zip(soft, labels, strict=True)]
+    filled: Doubles = np.where(np.isnan(own), np.array(shares, np.float64), own)
+    return filled

@@ -1,0 +1,159 @@
+"""All that a report counts of a data set, in one pass: batch after batch, in any order, in parts that are added up."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edos_dataset.analysis.batch import NONE, Batch
+from edos_dataset.analysis.copies import Keys
+from edos_dataset.analysis.films import Films
+from edos_dataset.analysis.samples import Samples
+from edos_dataset.analysis.words import WordCounts
+from edos_dataset.arrays import Bools, Doubles, Ints
+from edos_dataset.text import count_tokens, hash64
+
+PLACES = 8
+"""Places in a dialogue that are told apart; the last stands for all from there on."""
+FLOW_TURNS = 4
+"""Turns of a dialogue whose labels flow into each other, as in the EDOS paper (Figure 3)."""
+BINS = 20
+"""Of confidence and certainty, of equal width from 0 to 1."""
+MOST_TURNS, MOST_TOKENS, MOST_TOKENS_OF_DIALOGUE = 50, 100, 500
+"""The last bin of a histogram of lengths holds all from there on."""
+BLOCKS = 200
+"""Blocks of films, or of dialogues where no film is known, that the bootstrap draws."""
+_ALL = 2.0**64
+
+
+@dataclass
+class Counts:
+    """What was counted; all of it is added up by `merge`.
+
+    Attributes:
+        labels: number of labels.
+        word_share: share of the dialogues, drawn by hash, whose words are counted.
+        dialogues, turns, tokens: split → how many.
+        turns_of_dialogue, tokens_of_turn, tokens_of_dialogue: histograms of lengths, a bin a length.
+        places: [PLACES, labels + 1] turns by place and label; the last column has those without a label.
+        transitions: [labels, labels] how often the column follows the row, in the next turn.
+        flows: [labels of the first turn, FLOW_TURNS - 1, labels, labels] the same over the first turns.
+        confidence: [labels, BINS] turns; `confidence_sums`: [labels] sum of their confidences.
+        reliability: [BINS, 3] turns whose right label is known: number, sum of confidence, number right.
+        certainty: [BINS] dialogues.
+        blocks: [BLOCKS, labels] turns by block of what is drawn together.
+    """
+
+    labels: int
+    word_share: float = 1.0
+    dialogues: Counter[str] = field(default_factory=Counter)
+    turns: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    turns_of_dialogue: Ints = field(default_factory=lambda: np.zeros(MOST_TURNS + 1, np.int64))
+    tokens_of_turn: Ints = field(default_factory=lambda: np.zeros(MOST_TOKENS + 1, np.int64))
+    tokens_of_dialogue: Ints = field(default_factory=lambda: np.zeros(MOST_TOKENS_OF_DIALOGUE + 1, np.int64))
+    certainty: Ints = field(default_factory=lambda: np.zeros(BINS, np.int64))
+    reliability: Doubles = field(default_factory=lambda: np.zeros((BINS, 3)))
+    words_of: int = 0
+    keys: Keys = field(default_factory=Keys)
+
+    def __post_init__(self) -> None:
+        """Make what has the size of the labels."""
+        size = self.labels
+        self.places: Ints = np.zeros((PLACES, size + 1), np.int64)
+        self.transitions: Ints = np.zeros((size, size), np.int64)
+        self.flows: Ints = np.zeros((size, FLOW_TURNS - 1, size, size), np.int64)
+        self.confidence: Ints = np.zeros((size, BINS), np.int64)
+        self.confidence_sums: Doubles = np.zeros(size)
+        self.blocks: Ints = np.zeros((BLOCKS, size), np.int64)
+        self.words, self.films, self.samples = WordCounts(size), Films(size), Samples(size)
+
+    @property
+    def of_label(self) -> Ints:
+        """[labels] turns of each."""
+        turns: Ints = self.places[:, :-1].sum(axis=0)
+        return turns
+
+    def add(self, batch: Batch) -> None:
+        """Count the dialogues of a batch."""
+        hashes = batch.hashes()
+        ranks: Doubles = hashes / _ALL
+        self._add_sizes(batch)
+        self._add_labels(batch)
+        self._add_sureness(batch)
+        self.blocks += self._of_blocks(batch, (hashes % np.uint64(BLOCKS)).astype(np.int64))
+        chosen: Bools = ranks < self.word_share
+        self.words_of += int(chosen.sum())
+        self.words.add(batch.texts, batch.labels, chosen[batch.of_turn])
+        self.keys.add(batch)
+        self.films.add(batch)
+        self.samples.add(batch, ranks)
+
+    def merge(self, other: "Counts") -> None:
+        """Add what another one has counted, of data with the same labels."""
+        for name, value in vars(other).items():
+            mine = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                mine += value
+            elif isinstance(value, Counter):
+                mine.update(value)
+            elif hasattr(value, "merge"):
+                mine.merge(value)
+        self.words_of += other.words_of
+
+    def _add_sizes(self, batch: Batch) -> None:
+        lengths, tokens = np.diff(batch.offsets), count_tokens(batch.texts).to_numpy().astype(np.int64)
+        self.dialogues[batch.split] += len(batch.ids)
+        self.turns[batch.split] += len(tokens)
+        self.tokens[batch.split] += int(tokens.sum())
+        of_dialogue = np.bincount(batch.of_turn, tokens, len(batch.ids)).astype(np.int64)
+        for histogram, values in (
+            (self.turns_of_dialogue, lengths),
+            (self.tokens_of_turn, tokens),
+            (self.tokens_of_dialogue, of_dialogue),
+        ):
+            histogram += np.bincount(values.clip(max=len(histogram) - 1), minlength=len(histogram))
+
+    def _add_labels(self, batch: Batch) -> None:
+        size, labels, place = self.labels, batch.labels, batch.place
+        column = np.where(labels == NONE, size, labels)
+        cells = place.clip(max=PLACES - 1) * (size + 1) + column
+        self.places += np.bincount(cells, minlength=self.places.size).reshape(self.places.shape)
+        after = np.flatnonzero((place > 0) & (labels != NONE))
+        after = after[labels[after - 1] != NONE]
+        pairs = labels[after - 1] * size + labels[after]
+        self.transitions += np.bincount(pairs, minlength=size * size).reshape(size, size)
+        starts = batch.offsets[batch.of_turn[after]]
+        in_flow = (place[after] < FLOW_TURNS) & (labels[starts] != NONE)
+        step = labels[starts[in_flow]] * (FLOW_TURNS - 1) + place[after[in_flow]] - 1
+        cells = step * size * size + pairs[in_flow]
+        self.flows += np.bincount(cells, minlength=self.flows.size).reshape(self.flows.shape)
+
+    def _add_sureness(self, batch: Batch) -> None:
+        sure = ~np.isnan(batch.confidence) & (batch.labels != NONE)
+        labels, values = batch.labels[sure], batch.confidence[sure]
+        bins = _bins(values)
+        self.confidence += np.bincount(labels * BINS + bins, minlength=self.confidence.size).reshape(-1, BINS)
+        self.confidence_sums += np.bincount(labels, np.rint(values * 1e6), self.labels) / 1e6
+        judged = batch.truth[sure] != NONE
+        right = (batch.truth[sure] == labels)[judged]
+        for column, weights in enumerate((np.ones(len(right)), np.rint(values[judged] * 1e6) / 1e6, right)):
+            self.reliability[:, column] += np.bincount(bins[judged], weights, BINS)
+        self.certainty += np.bincount(_bins(batch.certainty[~np.isnan(batch.certainty)]), minlength=BINS)
+
+    def _of_blocks(self, batch: Batch, of_dialogue: Ints) -> Ints:
+        """Return the turns of each label by block: of the film, or of the dialogue where none is known."""
+        documents = batch.documents.dictionary_encode()
+        names = documents.dictionary.to_pylist()
+        codes = documents.indices.fill_null(len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
+        of_film = np.array([*(hash64(name) % BLOCKS for name in names), NONE], np.int64)[codes]
+        block = np.where(of_film == NONE, of_dialogue, of_film)
+        there = batch.labels != NONE
+        cells = block[batch.of_turn[there]] * self.labels + batch.labels[there]
+        table: Ints = np.bincount(cells, minlength=self.blocks.size).reshape(self.blocks.shape)
+        return table
+
+
+def _bins(values: Doubles) -> Ints:
+    bins: Ints = (values * BINS).clip(0, BINS - 1).astype(np.int64)
+    return bins

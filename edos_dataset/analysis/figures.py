@@ -1,0 +1,201 @@
+"""The figures of a report, as plain data, from what was counted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edos_dataset.analysis.batch import NONE
+from edos_dataset.analysis.counts import BINS, FLOW_TURNS, PLACES, Counts
+from edos_dataset.analysis.divergence import kl_divergence, lift, share_intervals
+from edos_dataset.analysis.label_system import KINDS, LabelSystem
+from edos_dataset.analysis.words import marking_words
+from edos_dataset.arrays import Ints
+
+SURPRISING, LEAST_PAIRS, LEAST_RESIDUAL = 40, 10, 3.0
+"""Pairs of labels that are shown: as many at most, which come at least so often, and lie so many standard deviations
+above what chance gives."""
+_FILMS, _TURNS_OF_FILM = 20, 100
+
+
+def data_figures(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
+    """Return all figures of one data set; shares and confidences are 0 to 1, divergences in nats."""
+    return {
+        "labels": {"of": labels.name, "names": list(labels.names), "kinds": list(labels.kinds)},
+        "sizes": _sizes(counts),
+        "lengths": {
+            "turns_of_dialogue": counts.turns_of_dialogue.tolist(),
+            "tokens_of_turn": counts.tokens_of_turn.tolist(),
+            "tokens_of_dialogue": counts.tokens_of_dialogue.tolist(),
+        },
+        **_labels(counts, labels),
+        "places": {"last_stands_for": f"{PLACES} and later", "turns": counts.places.tolist()},
+        "transitions": counts.transitions.tolist(),
+        "surprising": surprising(counts.transitions, labels.names),
+        "flow": _flow(counts.flows),
+        "confidence": _confidence(counts),
+        "certainty": counts.certainty.tolist() if counts.certainty.any() else None,
+        "reliability": _reliability(counts.reliability),
+        "years": [
+            {"year": None if year == NONE else year, "dialogues": dialogues, "turns": row.tolist()}
+            for year, (dialogues, row) in sorted(counts.films.years.items())
+        ],
+        "films": _films(counts),
+        "words": _words(counts, labels.names),
+    }
+
+
+def surprising(transitions: npt.ArrayLike, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the pairs of labels that follow each other most often beyond chance, the greatest lift first.
+
+    Args:
+        transitions: [labels, labels].
+        names: of the labels.
+
+    Returns:
+        `before`, `after`, `count`, `expected`, `lift` and `residual` (standard deviations) of each.
+    """
+    table = np.asarray(transitions, np.int64)
+    ratio, residual = lift(table)
+    wanted = np.flatnonzero((table >= LEAST_PAIRS) & (residual >= LEAST_RESIDUAL))
+    order = sorted(wanted.tolist(), key=lambda place: (-ratio.flat[place], place))[:SURPRISING]
+    return [
+        {
+            "before": names[place // len(names)],
+            "after": names[place % len(names)],
+            "count": int(table.flat[place]),
+            "expected": round(float(table.flat[place] / ratio.flat[place]), 2),
+            "lift": round(float(ratio.flat[place]), 3),
+            "residual": round(float(residual.flat[place]), 2),
+        }
+        for place in order
+    ]
+
+
+def _sizes(counts: Counts) -> dict[str, Any]:
+    dialogues, turns, tokens = (sum(each.values()) for each in (counts.dialogues, counts.turns, counts.tokens))
+    return {
+        "dialogues": dialogues,
+        "turns": turns,
+        "tokens": tokens,
+        "films": counts.films.number() or None,
+        "films_estimated": counts.films.left,
+        "turns_a_dialogue": _ratio(turns, dialogues),
+        "tokens_a_dialogue": _ratio(tokens, dialogues),
+        "tokens_a_turn": _ratio(tokens, turns),
+        "splits": {
+            split: {"dialogues": counts.dialogues[split], "turns": counts.turns[split], "tokens": counts.tokens[split]}
+            for split in sorted(counts.dialogues, key=_split_order)
+        },
+    }
+
+
+def _split_order(split: str) -> tuple[int, str]:
+    known = ("train", "validation", "dev", "test")
+    return (known.index(split) if split in known else len(known), split)
+
+
+def _labels(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
+    turns, total = counts.of_label, int(counts.of_label.sum())
+    intervals = share_intervals(counts.blocks)
+    of_kind = {kind: int(turns[[one == kind for one in labels.kinds]].sum()) for kind in KINDS}
+    return {
+        "label_turns": [
+            {
+                "label": name,
+                "kind": kind,
+                "turns": int(turns[place]),
+                "share": _ratio(int(turns[place]), total, 6),
+                "interval": intervals[place],
+                "dialogues": int(counts.places[0, place]),
+                "confidence": _ratio(counts.confidence_sums[place], counts.confidence[place].sum()),
+            }
+            for place, (name, kind) in enumerate(zip(labels.names, labels.kinds, strict=True))
+        ],
+        "kinds": {**of_kind, "without a label": int(counts.places[:, -1].sum())},
+    }
+
+
+def _flow(flows: Ints) -> dict[str, Any]:
+    """Return links [step, before, after, dialogues], of all dialogues and by the label of the first turn."""
+    return {
+        "turns": FLOW_TURNS,
+        "all": _links(flows.sum(axis=0)),
+        "by_first": [_links(flow) for flow in flows],
+    }
+
+
+def _links(flow: Ints) -> list[list[int]]:
+    return [[*place, int(flow[tuple(place)])] for place in np.argwhere(flow).tolist()]
+
+
+def _confidence(counts: Counts) -> dict[str, Any] | None:
+    turns = int(counts.confidence.sum())
+    if not turns:
+        return None
+    return {
+        "bins": BINS,
+        "turns": counts.confidence.sum(axis=0).tolist(),
+        "mean": _ratio(counts.confidence_sums.sum(), turns),
+        "by_label": counts.confidence.tolist(),
+    }
+
+
+def _reliability(sums: npt.NDArray[np.float64]) -> dict[str, Any] | None:
+    """Return, by bins of confidence, how sure the labels are and how many are right; where the truth is known."""
+    turns = sums[:, 0].sum()
+    if not turns:
+        return None
+    return {
+        "turns": int(turns),
+        "accuracy": _ratio(sums[:, 2].sum(), turns),
+        "expected_calibration_error": round(float(np.abs(sums[:, 1] - sums[:, 2]).sum() / turns), 4),
+        "bins": [
+            {"turns": int(number), "confidence": _ratio(sure, number), "accuracy": _ratio(right, number)}
+            for number, sure, right in sums.tolist()
+        ],
+    }
+
+
+def _films(counts: Counts) -> dict[str, Any] | None:
+    """Return how dialogues are spread over films, and the films whose labels are least like those of all."""
+    films = counts.films.films
+    if not films:
+        return None
+    of_all, sizes = counts.of_label, sorted(film.dialogues for film in films.values())
+    enough = [(name, film) for name, film in films.items() if film.labels.sum() >= _TURNS_OF_FILM]
+    rows = [
+        {
+            "film": name,
+            "dialogues": film.dialogues,
+            "turns": int(film.labels.sum()),
+            "kl": round(kl_divergence(film.labels, of_all), 4),
+            "most": np.argsort(-film.labels / of_all.clip(min=1), kind="stable")[:3].tolist(),
+        }
+        for name, film in enough
+    ]
+    rows.sort(key=lambda row: (-row["kl"], row["film"]))
+    return {
+        "drawn": len(films),
+        "dialogues_a_film": {
+            name: sizes[min(len(sizes) - 1, int(share * len(sizes)))]
+            for name, share in (("least", 0), ("median", 0.5), ("ninth of ten", 0.9), ("most", 1))
+        },
+        "least_turns": _TURNS_OF_FILM,
+        "unlike_all": rows[:_FILMS],
+    }
+
+
+def _words(counts: Counts, names: Sequence[str]) -> dict[str, Any]:
+    words = list(counts.words.index)
+    order = sorted(range(len(words)), key=words.__getitem__)
+    found = marking_words([words[place] for place in order], counts.words.counts[np.array(order, np.int64)])
+    return {
+        "dialogues": counts.words_of,
+        "by_label": {name: [list(word) for word in row] for name, row in zip(names, found, strict=False) if row},
+    }
+
+
+def _ratio(part: float, whole: float, digits: int = 4) -> float | None:
+    return round(float(part) / float(whole), digits) if whole else None

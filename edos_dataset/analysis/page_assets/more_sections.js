@@ -1,0 +1,61 @@
+// Films, words, what was dropped, copies, and labels to doubt.
+function filmsSection() {
+  const known = first.years.filter((one) => one.year !== null), content = [];
+  if (known.length) {
+    const decades = new Map();
+    for (const { year, dialogues, turns } of known) {
+      const decade = `${Math.floor(year / 10) * 10}s`, row = decades.get(decade) ?? [0, turns.map(() => 0)];
+      decades.set(decade, [row[0] + dialogues, row[1].map((number, label) => number + turns[label])]);
+    }
+    const { names, kinds } = first.labels, share = (turns, kind) => sum(turns.filter((_, label) => kinds[label] === kind)) / (sum(turns) || 1);
+    content.push(bars("Dialogues by year of the film", `Dialogues by year, ${known[0].year} to ${known[known.length - 1].year}.`, known.map((one) => one.year), known.map((one) => one.dialogues), "year", "dialogues",
+      folded("By decade, as a table", () => table("Decades", [["decade"], numbered("dialogues"), numbered("emotions"), numbered("intents"), numbered("neutral"), ["more frequent than in all"]],
+        [...decades].map(([decade, [dialogues, turns]]) => [decade, count(dialogues), percent(share(turns, "emotion")), percent(share(turns, "response intent")), percent(share(turns, "neutral")), unusual(turns, names)])))));
+  }
+  if (first.films) {
+    const { unlike_all: rows, dialogues_a_film: spread, least_turns: least } = first.films;
+    content.push(el("p", {}, `Dialogues a film: ${Object.entries(spread).map(([name, number]) => `${name} ${count(number)}`).join(", ")}.` + (first.sizes.films_estimated ? ` The films below are among ${count(first.films.drawn)} drawn by chance.` : "")),
+      table(`Films of ${least} labelled turns or more whose labels are least like those of all`, [["film"], numbered("dialogues"), numbered("turns"), numbered("KL from all"), ["labels above their share"]],
+        rows.map((one) => [one.film, count(one.dialogues), count(one.turns), fixed(one.kl, 3), one.most.map((label) => first.labels.names[label]).join(", ")])));
+  }
+  if (content.length) section("films", "Films and years", ...content);
+}
+
+// Labels whose share of some turns is most above their share of all.
+function unusual(turns, names) {
+  const total = sum(turns) || 1;
+  const above = names.map((_, label) => turns[label] / total / ((first.label_turns[label].share || 1) + 1e-9));
+  return range(names.length).filter((label) => turns[label] >= 10 && above[label] > 1.1).sort((one, other) => above[other] - above[one]).slice(0, 3).map((label) => names[label]).join(", ") || "–";
+}
+
+function wordsSection() {
+  const { by_label: found, dialogues } = first.words;
+  if (!Object.keys(found).length) return;
+  section("words", "Words that mark a label", el("p", {}, `Log-odds of a word in turns of the label against all others, with an informative prior (Monroe et al., 2008), in standard deviations; ${dialogues < first.sizes.dialogues ? `of ${count(dialogues)} dialogues drawn by chance` : "of all dialogues"}.`),
+    table("Words by label", [["label", "label"], ["words, with their log-odds", "words"]], Object.entries(found).map(([label, words]) => [label, words.map(([word, z]) => `${word} ${fixed(z, 1)}`).join(" · ")])));
+}
+
+function rejectedSection() {
+  if (!figures.manifest) return;
+  const rows = figures.manifest.rejected;
+  section("rejected", "What was dropped", rows.length ? table("What the run dropped, and why", [["stage"], ["reason"], numbered("how much"), ["unit"], ["meaning"]], rows.map((one) => [one.stage, one.reason, count(one.count), one.unit, one.meaning])) : el("p", {}, "The run dropped nothing."),
+    rejects.length ? el("details", {}, el("summary", {}, "Examples"), el("ul", {}, rejects.map((one) => el("li", {}, el("b", {}, `${one.reason}: `), el("span", { dir: "auto" }, one.texts.join(" / ") || one.detail || one.document)))))
+      : el("p", { class: "soft" }, "The run kept no texts of what it dropped: give --rejects to edos curate to see examples here."));
+}
+
+function copiesSection() {
+  const { within, between: pairs, against, least_words: least } = figures.copies;
+  const columns = [["dialogues of"], ["that are also in"], numbered("dialogues"), numbered("copies"), numbered("copies, or share their longest turn")];
+  const row = (of, where, one) => [of, where, count(one.dialogues), `${count(one.copies)} (${percent(one.copies / one.dialogues, 2)})`, `${count(one.shared_turn)} (${percent(one.shared_turn / one.dialogues, 2)})`];
+  section("copies", "Copies and leaks", el("p", {}, `Copies say the same in all their turns, case, punctuation and blanks aside. A shared longest turn, of ${least} words or more, finds near-copies, too. Within a split the copies beyond the first count.`),
+    table("Copies", columns, [...Object.entries(within).map(([split, one]) => row(split, "the same split", one)), ...pairs.map((one) => row(one.of, one.in, one)), ...Object.entries(against).map(([name, one]) => row(first.name, name, one))]));
+}
+
+function doubtfulSection() {
+  const { names } = first.labels, groups = Object.entries(shown.doubtful).filter(([, ids]) => ids.length);
+  if (!groups.length) return;
+  const least = (name, id) => byId.get(id).turns.filter(([, label, sure]) => label !== null && names[label] === name && sure !== null).sort((one, other) => one[2] - other[2])[0];
+  section("doubtful", "Labels to doubt", el("p", {}, "Of each label the turns that the model was least sure of, with the label that it thought next."), ...groups.map(([name, ids]) =>
+    folded(name, () => table(`Least sure turns of ${name}`, [["turn"], numbered("confidence"), ["next label"], ["dialogue"]], ids.map((id) => [id, least(name, id)]).filter(([, turn]) => turn).map(([id, turn]) =>
+      [el("span", { dir: "auto" }, turn[0]), fixed(turn[2]), turn[3] === null ? "–" : `${names[turn[3]]} ${fixed(turn[4])}`, el("a", { href: `#${new URLSearchParams({ dialogue: id })}` }, id)])))));
+}
