@@ -30,6 +30,7 @@ PACKAGE = Path(__file__).parents[1] / "edos_dataset"
 ELSEWHERE = {
     "commands/labelled.py": "labels given to a data set of somebody else's, which keeps its own columns",
     "releases/flat.py": "the flat view of any labelled config, with the types that this has",
+    "releases/reported.py": "SCRATCH: dialogues of others as a report reads them, gone when it is written",
     "runs/engines/datasets.py": "tasks and what came of them, pickled: how this engine carries bytes",
     "runs/likeness.py": "SKETCH: hashes of what a unit says, between two processes of a corpus step",
     "runs/passage.py": "SURPLUS: REMOVALS with the shard before it, likewise",

@@ -16,21 +16,24 @@ SAD, PROUD = LABELS.index("sad"), LABELS.index("proud")
 def rows(config):
     """Two dialogues: a sad one, its label and itself 0.9 sure, and a proud one, 0.4 sure, each after a neutral turn."""
     found = []
-    for number, (label, sure) in enumerate([(SAD, 0.9), (PROUD, 0.4)]):
+    for number, (label, surely) in enumerate([(SAD, 0.9), (PROUD, 0.4)]):
         turns = [
             {"text": f"Turn {place} of {number}.\x1b[31m", "text_sha256": "ab" * 32, "label": given, "confidence": how}
-            for place, (given, how) in enumerate([(40, 1.0), (label, sure)])
+            for place, (given, how) in enumerate([(40, 1.0), (label, surely)])
         ]
         sureness = {"certainty": 0.9 - 0.5 * number, "expected_errors": 0.1 + 0.5 * number}
-        soft = [1 - sure if place == 40 else sure if place == label else 0.0 for place in range(41)]
-        more = {"label": label, "soft_label": soft, "confidence": None if config == "amt_seed" else sure}
+        soft = [1 - surely if place == 40 else surely if place == label else 0.0 for place in range(41)]
+        more = {"label": label, "soft_label": soft, "confidence": None if config == "amt_seed" else surely}
         found.append({"dialogue_id": f"d{number}\x1b]0;x\x07", "turns": turns, **sureness, **more})
     return found
 
 
-def of_people(config):
-    """Whether the dialogues are labelled by people, and so without certainty."""
-    return config in LAST_TURN_LABEL_CONFIGS
+def sure(config):
+    """Whether it says how sure dialogues are: not of those that people labelled, nor of books."""
+    return "certainty" in arrow_schema(config).names
+
+
+LABELLED = [name for name, config in REGISTRY.items() if config.labelled != "nothing"]
 
 
 @pytest.fixture
@@ -49,13 +52,13 @@ def test_a_folder_of_any_config_is_shown_and_cannot_steer_the_terminal(folder, c
     shown = edos("inspect", folder(config))
     assert shown.exit_code == 0, shown.stderr
     assert "d0" in shown.stdout and ("Turn 1 of 1." in shown.stdout or config == "labels_only")
-    assert ("sad" in shown.stdout and "0.90" in shown.stdout) is (config != "os")
+    assert ("sad" in shown.stdout and "0.90" in shown.stdout) is (config in LABELLED)
     for line in ("certainty 0.90, 0.1 errors expected", "certainty 0.40, 0.6 errors expected"):
-        assert (line in shown.stdout) is not of_people(config)
+        assert (line in shown.stdout) is sure(config)
     assert not set(shown.stdout) & {"\x1b", "\x07"}
 
 
-@pytest.mark.parametrize("config", [name for name in REGISTRY if name != "os"])
+@pytest.mark.parametrize("config", LABELLED)
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -71,7 +74,7 @@ def test_dialogues_by_label_and_confidence(folder, config, asked, expected):
     assert {row["dialogue_id"][:2] for row in json.loads(shown.stdout)["dialogues"]} == expected
 
 
-@pytest.mark.parametrize("config", [name for name in REGISTRY if not of_people(name)])
+@pytest.mark.parametrize("config", [name for name in REGISTRY if sure(name)])
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
