@@ -32,6 +32,9 @@ ANCHORED = {"match", "fullmatch"}
 BUILT = {  # modules that build an expression when they run, of text that is escaped: nothing in it repeats
     "edos_dataset.crowd.answers",
     "edos_dataset.runs.shards",
+    "edos_dataset.segmentation.books.parts",
+    "edos_dataset.segmentation.books.rules",
+    "edos_dataset.segmentation.books.styles",
     "edos_dataset.segmentation.continuing",
     "edos_dataset.text",
 }

@@ -15,7 +15,7 @@ _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")
 _WORD = re.compile(r"[^\W\d_]+")
-_AFTER_SPEECH = re.compile(r"[,.!?…]+ (?=[^\W\d_])")
+_AFTER_SPEECH = re.compile(r"(?<![,.!?…])[,.!?…]+ (?=[^\W\d_])")
 _TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[\W\d_]+([^\W\d_]+))?")
 
 
@@ -186,7 +186,7 @@ def _single_open(mark: str, elisions: tuple[str, ...]) -> re.Pattern[str]:
 def _inner(dash: str) -> re.Pattern[str]:
     """Match a dash inside a paragraph, with the spaces around; a hyphen has one at a side, or a mark behind it."""
     if dash == "-":
-        return re.compile(r"( +-+ *|-+(?=[.,;:…!? ]) *)")
+        return re.compile(r"((?<! ) +-+ *|(?<!-)-+(?=[.,;:…!? ]) *)")
     return re.compile(rf"( *(?:{re.escape(dash)})+ *)")
 
 

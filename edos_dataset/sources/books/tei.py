@@ -15,7 +15,7 @@ from edos_dataset.sources.xml_trees import parse_xml
 
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>")
+_DOCTYPE = re.compile(r"<!DOCTYPE[^<>\[]*(?:\[[^\[\]]*\]\s*)?>")
 _MOST_TAGS = 5_000_000
 _INSIDE = Role()
 _ROLES: dict[str, Role] = {
@@ -37,8 +37,8 @@ _ROLES: dict[str, Role] = {
 }
 _APPARATUS = {"contents": CONTENTS, "toc": CONTENTS, "titlepage": CONTENTS, "imprint": CONTENTS, "index": CONTENTS,
               "advertisement": CONTENTS, "notes": NOTE, "footnotes": NOTE}  # fmt: skip
-_EDITION = re.compile(r"\s*:\s*ELTeC.*$", re.IGNORECASE | re.DOTALL)
-_LIVED = re.compile(r"\s*\([^()]*\d{3}[^()]*\)\s*$")
+_EDITION = re.compile(r"(?<!\s)\s*:\s*ELTeC.*$", re.IGNORECASE | re.DOTALL)
+_LIVED = re.compile(r"(?<!\s)\s*\((?=[^()]*\d{3})[^()]*\)\s*$")
 _YEAR = re.compile(r"1[4-9]\d\d|20\d\d")
 
 
