@@ -20,7 +20,7 @@ from edos_dataset.runs.passage import Passage, carry_out
 from edos_dataset.runs.pipeline import REMOVALS, Unit, check_ranges
 from edos_dataset.runs.shards import read_shard
 from edos_dataset.segmentation.books.papers_rare import are_rare, tokens_of, unknown_shares, vocabulary
-from edos_dataset.segmentation.books.papers_words import WordCounts, add_up, are_strange, counted, divergences, sizes_of
+from edos_dataset.segmentation.books.papers_words import WordCounts, add_up, are_strange, divergences, sizes_of
 from edos_dataset.sources.books.leaving import books_that_left
 
 STRANGE, RARE = "strange_words", "rare_words"
@@ -51,7 +51,7 @@ class VocabularyStep(SharedStep):
         return total
 
     def leave(self, words: pa.Array, total: WordCounts) -> Bools:
-        """Tell which rows leave, by their words and what `known` makes of those of the whole corpus."""
+        """Tell which rows leave, by their words, in a dictionary, and what `known` makes of those of all shards."""
         raise TypeError(f"{type(self).__name__} defines no leave")
 
     def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
@@ -74,9 +74,13 @@ class _Job(Passage):
     step: VocabularyStep
 
     def count(self, shard: tuple[int, Path]) -> None:
-        """Count the words of a shard, given by its number and path."""
+        """Part and count the words of a shard, given by its number and path."""
         number, path = shard
-        self.write("counts", number, _table(counted(self._words(path).flatten())))
+        words = self.step.words(read_shard(path, list(self.step.columns)))
+        values = words.flatten().cast(pa.string()).dictionary_encode()
+        self.write("counts", number, _table(_counted(values)))
+        ends = pa.array(np.r_[0, np.cumsum(pc.list_value_length(words).to_numpy(zero_copy_only=False))], pa.int64())
+        self.write("words", number, pa.table({"words": pa.LargeListArray.from_arrays(ends, values)}))
 
     def add_up(self, shards: int) -> None:
         """Add up the words of all shards."""
@@ -84,14 +88,20 @@ class _Job(Passage):
         self.write("total", 0, _table(self.step.known(total)))
 
     def judge(self, shard: tuple[int, Path]) -> None:
-        """Name the rows of a shard that leave."""
-        number, path = shard
-        rows = np.flatnonzero(self.step.leave(self._words(path), _counts(self.read("total", 0))))
+        """Name the rows of a shard that leave, given by its number and path."""
+        number, _ = shard
+        words = self.read("words", number)["words"].combine_chunks()
+        rows = np.flatnonzero(self.step.leave(words, _counts(self.read("total", 0))))
         columns = {"row": rows, "turn": pa.nulls(len(rows)), "reason": [self.step.reason] * len(rows)}
         self.write("removals", number, pa.table(columns).cast(REMOVALS))
 
-    def _words(self, path: Path) -> pa.Array:
-        return self.step.words(read_shard(path, list(self.step.columns)))
+
+def _counted(words: pa.DictionaryArray) -> WordCounts:
+    """Return how often each word stands in an array; an empty one is none."""
+    counts = np.bincount(words.indices.to_numpy(), minlength=len(words.dictionary))
+    counts[pc.equal(words.dictionary, "").to_numpy(zero_copy_only=False)] = 0
+    there = np.flatnonzero(counts)
+    return WordCounts(words.dictionary.take(pa.array(there)), counts[there])
 
 
 def _table(counts: WordCounts) -> pa.Table:
@@ -145,7 +155,7 @@ class FilterBooks(VocabularyStep):
     def leave(self, words: pa.Array, total: WordCounts) -> Bools:
         """Tell which books leave."""
         assert self.divergence is not None, "the step is idle"
-        books = [counted(words[row].values.cast(pa.string())) for row in range(len(words))]
+        books = [_counted(words[row].values) for row in range(len(words))]
         sizes = np.fromiter(sizes_of(books), np.int64)
         return are_strange(divergences(books, total), sizes, self.divergence, self.min_words)
 

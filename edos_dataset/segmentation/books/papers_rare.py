@@ -89,15 +89,19 @@ def vocabulary(total: WordCounts, size: int = VOCABULARY) -> pa.StringArray:
     return pa.array(known["word"].combine_chunks())
 
 
-def unknown_shares(dialogues: pa.ListArray, known: pa.StringArray) -> Doubles:
+def unknown_shares(dialogues: pa.ListArray | pa.LargeListArray, known: pa.StringArray) -> Doubles:
     """Return the share of each dialogue's tokens that are not known, 0 to 1; 0 for one without tokens.
 
     Args:
-        dialogues: as `tokens_of` returns them.
+        dialogues: as `tokens_of` returns them, or with a dictionary of their words.
         known: as `vocabulary` returns it.
     """
     lengths = pc.list_value_length(dialogues).to_numpy(zero_copy_only=False)
-    unknown = pc.invert(pc.is_in(dialogues.flatten(), value_set=known)).to_numpy(zero_copy_only=False)
+    words = dialogues.flatten()
+    if isinstance(words, pa.DictionaryArray):
+        unknown = ~pc.is_in(words.dictionary, value_set=known).to_numpy(zero_copy_only=False)[words.indices.to_numpy()]
+    else:
+        unknown = ~pc.is_in(words, value_set=known).to_numpy(zero_copy_only=False)
     of_dialogue = np.repeat(np.arange(len(lengths)), lengths)
     shares: Doubles = np.bincount(of_dialogue, unknown, minlength=len(lengths)) / np.maximum(lengths, 1)
     return shares
