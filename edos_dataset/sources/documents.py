@@ -4,7 +4,7 @@ import os
 import traceback
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +14,7 @@ from edos_dataset.languages.detection import contradict_language
 from edos_dataset.schema.tables import DETAIL, REASON
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.parsed import ReadError
+from edos_dataset.sources.time_limit import time_limit
 
 OTHER_LANGUAGE = "other_language"
 """Reason of a file in another language than the one wanted, as its path, it itself or its words say."""
@@ -32,6 +33,57 @@ class ForeignError(ReadError):
         """Refuse a file for its language."""
         super().__init__(OTHER_LANGUAGE, detail)
         self.language = language
+
+
+class Candidate(Protocol):
+    """One of the files of a film or book, of which the best is kept.
+
+    Attributes:
+        language: code of its own, or null.
+    """
+
+    language: str | None
+
+    def reject(self, reason: str, detail: str) -> None:
+        """Let go of what was read."""
+
+    def rank(self) -> tuple[Any, ...]:
+        """Return what the best file has the least of."""
+
+
+_Candidate = TypeVar("_Candidate", bound=Candidate)
+
+
+def keep_best(
+    rows: Iterable[_Candidate], read: Callable[[_Candidate], None], max_seconds: float, reason: str, better: str
+) -> list[_Candidate]:
+    """Read all files of a film or book, and reject all but the best. Only the best so far is held, as some films have
+    hundreds of files.
+
+    Args:
+        rows: its files.
+        read: reads one into its row; raises ReadError for one that is of no use.
+        max_seconds: that reading one may take.
+        reason: of a readable file of which there is a better one.
+        better: says so.
+
+    Returns:
+        The rows.
+    """
+    rows, best = list(rows), None
+    for row in rows:
+        try:
+            with time_limit(max_seconds):
+                read(row)
+        except ReadError as error:
+            if isinstance(error, ForeignError):
+                row.language = error.language
+            row.reject(error.reason, error.detail)
+            continue
+        worse, best = (row, best) if best and best.rank() < row.rank() else (best, row)
+        if worse:
+            worse.reject(reason, better)
+    return rows
 
 
 def read_file(file: dict[str, Any], max_bytes: int, read: Callable[[bytes], _Read]) -> _Read:

@@ -14,7 +14,7 @@ from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
 from edos_dataset.sources.documents import OTHER_LANGUAGE as OTHER_LANGUAGE
 from edos_dataset.sources.documents import (
-    ForeignError,
+    keep_best,
     notes_of,
     read_file,
     refuse_foreign,
@@ -22,8 +22,7 @@ from edos_dataset.sources.documents import (
     tally_reading,
 )
 from edos_dataset.sources.formats import code_of_others, formats
-from edos_dataset.sources.parsed import Facts, Parsed, ReadError, refuse_longer
-from edos_dataset.sources.time_limit import time_limit
+from edos_dataset.sources.parsed import Facts, Parsed, refuse_longer
 
 OTHER_FILE = "other_file_of_film"
 """Reason of a readable file of which the film has a better one."""
@@ -96,24 +95,12 @@ class ReadFilms(Stage):
         return notes_of(rejected, (OTHER_FILE, OTHER_LANGUAGE))
 
     def _read_film(self, film: str, files: list[dict[str, Any]]) -> list["_Document"]:
-        rows: list[_Document] = []
-        best: _Document | None = None
-        for file in files:
-            language = file["language"] or self.language
-            row = _Document(film, file, language)
-            rows.append(row)
-            try:
-                with time_limit(self.max_seconds):
-                    self._read_file(row)
-                    self._check_language(row)
-            except ReadError as error:
-                row.reject(error.reason, error.detail)
-                continue
-            # Only the best so far is held, as some films have hundreds of files.
-            worse, best = (row, best) if best and best.rank() < row.rank() else (best, row)
-            if worse:
-                worse.reject(OTHER_FILE, "the film has a better file")
-        return rows
+        rows = [_Document(film, file, file["language"] or self.language) for file in files]
+        return keep_best(rows, self._read_wanted, self.max_seconds, OTHER_FILE, "the film has a better file")
+
+    def _read_wanted(self, row: "_Document") -> None:
+        self._read_file(row)
+        self._check_language(row)
 
     def _read_file(self, row: "_Document") -> None:
         file = row.file
@@ -126,15 +113,11 @@ class ReadFilms(Stage):
         read_file(file, self.max_bytes, read)
 
     def _check_language(self, row: "_Document") -> None:
-        """Refuse a file in another language than the one wanted, and note that as its language."""
+        """Refuse a file in another language than the one wanted."""
         assert row.parsed is not None
         header, path = row.parsed.facts.language, row.file["language"]
         claims = (("its path", path, path), ("it", header, code_of_language(header)))
-        try:
-            refuse_foreign(claims, row.parsed.texts if self.detect_language else [], self.language)
-        except ForeignError as error:
-            row.language = error.language
-            raise
+        refuse_foreign(claims, row.parsed.texts if self.detect_language else [], self.language)
 
 
 @dataclass(slots=True)

@@ -16,15 +16,13 @@ from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
 from edos_dataset.sources.books.plain import outline_text
 from edos_dataset.sources.books.reading import read_book
 from edos_dataset.sources.documents import (
-    ForeignError,
+    keep_best,
     notes_of,
     read_file,
     refuse_foreign,
     struct_of,
     tally_reading,
 )
-from edos_dataset.sources.parsed import ReadError
-from edos_dataset.sources.time_limit import time_limit
 
 OTHER_FILE = "other_file_of_book"
 """Reason of a readable file of which the book has a better one."""
@@ -86,26 +84,12 @@ class ReadBooks(Stage):
         return [{**note, "book": book} for note, book in notes]
 
     def _read_book(self, book: dict[str, Any]) -> list["_Document"]:
-        rows: list[_Document] = []
-        best: _Document | None = None
-        for file in book["files"]:
-            row = _Document(book, file, file["language"] or self.language)
-            rows.append(row)
-            try:
-                with time_limit(self.max_seconds):
-                    self._read_file(row)
-                    self._check_language(row)
-            except ForeignError as error:
-                row.language = error.language
-                row.reject(error.reason, error.detail)
-                continue
-            except ReadError as error:
-                row.reject(error.reason, error.detail)
-                continue
-            worse, best = (row, best) if best and best.rank() < row.rank() else (best, row)
-            if worse:
-                worse.reject(OTHER_FILE, "the book has a better file")
-        return rows
+        rows = [_Document(book, file, file["language"] or self.language) for file in book["files"]]
+        return keep_best(rows, self._read_wanted, self.max_seconds, OTHER_FILE, "the book has a better file")
+
+    def _read_wanted(self, row: "_Document") -> None:
+        self._read_file(row)
+        self._check_language(row)
 
     def _read_file(self, row: "_Document") -> None:
         def read(data: bytes) -> None:
