@@ -6,12 +6,16 @@ This file travels with every saved model (`trust_remote_code=True`), so it impor
 from typing import Any
 
 from transformers import AutoConfig, PreTrainedConfig
+from transformers.modeling_outputs import Seq2SeqLMOutput
 
 FIRST_POSITION = 2
 """Id of the first token's position: as in RoBERTa, whose positions begin behind the padding id 1."""
 
 IGNORED = -100
 """Id in the targets of what is no target."""
+
+CACHE = "cache" if "cache" in Seq2SeqLMOutput.__dataclass_fields__ else "past_key_values"
+"""What this version of transformers calls keys and values of the tokens before: `cache` since 5.24."""
 
 _MOST = 1 << 30  # a number above it is no setting
 

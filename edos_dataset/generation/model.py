@@ -14,7 +14,7 @@ from transformers import AutoModelForSeq2SeqLM, GenerationMixin, PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from .config import IGNORED, ResponseConfig
+from .config import CACHE, IGNORED, ResponseConfig
 from .layers import Decoder, Embedder, Encoder, causal, hidden, turns_before
 from .response_pipeline import ResponsePipeline
 
@@ -76,10 +76,11 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         response_labels: torch.Tensor | None = None,
         response_segments: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         encoder_outputs: Any = None,  # noqa: ANN401 - BaseModelOutput, or a tuple that begins with the states
         use_cache: bool | None = None,
         label_smoothing: float = 0.0,
+        past_key_values: EncoderDecoderCache | None = None,
         **kwargs: object,
     ) -> Seq2SeqLMOutput:
         """Return the logits of the tokens that follow those of the answer, and the loss where targets are given.
@@ -96,15 +97,16 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
             response_labels: [batch], the label that conditions every token of the answer; by default none is added.
             response_segments: [batch], whose turn the answer is; by default that of the speaker after the history.
             labels: [batch, tokens], the targets; -100 is ignored.
-            past_key_values: of the tokens before.
+            cache: keys and values of the tokens before.
             encoder_outputs: what the encoder returned for the histories.
-            use_cache: whether `past_key_values` comes back; by default not in training.
+            use_cache: whether the cache comes back; by default not in training.
             label_smoothing: share of each target's probability that is spread over all tokens, from 0 to below 1.
+            past_key_values: the cache, as transformers before 5.24 name it.
             **kwargs: not used.
 
         Returns:
             `logits` [batch, tokens, vocabulary]; `loss`, the mean cross-entropy (nats) of all targets;
-            `past_key_values`; `encoder_last_hidden_state` [batch, history, width].
+            the cache, named `CACHE`; `encoder_last_hidden_state` [batch, history, width].
         """
         if encoder_outputs is None:
             encoder_outputs = self.encoder(input_ids, attention_mask, segment_ids, label_ids)
@@ -115,9 +117,11 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
             decoder_input_ids = self._shifted(labels)
         if use_cache is None:
             use_cache = not self.training and labels is None
-        if use_cache and past_key_values is None:
-            past_key_values = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        past = past_key_values.get_seq_length() if past_key_values is not None else 0
+        if cache is None:
+            cache = past_key_values
+        if use_cache and cache is None:
+            cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        past = cache.get_seq_length() if cache is not None else 0
         if response_segments is None and input_ids is not None:
             response_segments = self.next_segments(input_ids, segment_ids)
         states = self.encoder.embedder(decoder_input_ids, _column(response_segments), _column(response_labels), past)
@@ -125,19 +129,15 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         if decoder_attention_mask is not None and not bool(decoder_attention_mask.all()):
             unseen = hidden(decoder_attention_mask, states.dtype)
             mask = unseen if mask is None else torch.minimum(mask, unseen)
-        states = self.decoder(states, mask, source, attention_mask, past_key_values)
+        states = self.decoder(states, mask, source, attention_mask, cache)
         logits = self.output_layer(states)
         loss = None
         if labels is not None:
             loss = nn.functional.cross_entropy(
                 logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, label_smoothing=label_smoothing
             )
-        return Seq2SeqLMOutput(
-            loss=loss,
-            logits=logits,
-            past_key_values=past_key_values if use_cache else None,
-            encoder_last_hidden_state=source,
-        )
+        kept: dict[str, Any] = {CACHE: cache if use_cache else None}
+        return Seq2SeqLMOutput(loss=loss, logits=logits, encoder_last_hidden_state=source, **kept)
 
     def next_segments(self, input_ids: torch.Tensor, segment_ids: torch.Tensor | None = None) -> torch.Tensor | None:
         """Return whose turn it is after the histories, [batch]; None in a model without speakers."""
@@ -147,7 +147,7 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         last = (input_ids != self._padding).sum(1, keepdim=True) - 1
         return cast(torch.Tensor, (turns.gather(1, last).squeeze(1) + 1) % self.config.num_segments)
 
-    def generate(self, inputs: torch.Tensor | None = None, **kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+    def generate(self, inputs: torch.Tensor | None = None, **kwargs: Any) -> Any:  # noqa: ANN401
         """Generate as every model of transformers does; `segment_ids`, `label_ids`, `response_labels` and
         `response_segments` are those of `forward`.
         """

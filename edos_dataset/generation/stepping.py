@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from edos_dataset.generation.config import CACHE
+
 READ = ("input_ids", "attention_mask", "segment_ids", "label_ids")
 """What the encoder reads; all other inputs condition the answer."""
 
@@ -97,8 +99,8 @@ class Steps:
         return {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)[:, -newest:]}
 
     def _ask(self, **inputs: Any) -> torch.Tensor:  # noqa: ANN401
-        out = self.model(**inputs, past_key_values=self._cache, use_cache=True)
-        self._cache = out.past_key_values
+        out = self.model(**inputs, **{CACHE: self._cache}, use_cache=True)
+        self._cache = out[CACHE]
         logits: torch.Tensor = out.logits[:, -1].float()
         return logits
 

@@ -17,7 +17,9 @@ from transformers import (
 )
 from transformers import T5ForConditionalGeneration as T5
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import Seq2SeqLMOutput
 
+from edos_dataset.generation.config import CACHE
 from edos_dataset.generation.decoding import beam_search, nucleus_sample
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.generation.stepping import largest
@@ -140,15 +142,15 @@ class Scripted:
     def get_encoder(self):
         return lambda input_ids, attention_mask: (torch.zeros(*input_ids.shape, 1),)
 
-    def __call__(self, decoder_input_ids, past_key_values, **_):
-        cache = past_key_values
+    def __call__(self, decoder_input_ids, **rest):
+        cache = rest[CACHE]
         if cache is None:
             cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         cache.step = getattr(cache, "step", -1) + 1
         logits = torch.full((len(decoder_input_ids), 1, 6), -torch.inf)
         for token, value in self.steps[min(cache.step, len(self.steps) - 1)].items():
             logits[:, 0, token] = value
-        return SimpleNamespace(logits=logits, past_key_values=cache)
+        return Seq2SeqLMOutput(logits=logits, **{CACHE: cache})
 
 
 def test_where_every_way_is_barred_an_answer_comes_still():

@@ -6,6 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, PreTrainedTokenizerFast
 
+from edos_dataset.generation.config import CACHE
 from edos_dataset.generation.inputs import batch_histories, encode_history
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.generation.predictor import PredictorConfig, ResponsePredictor
@@ -70,11 +71,11 @@ def test_a_cache_changes_nothing(settings):
     given = {"input_ids": HISTORIES, "label_ids": OF_TOKENS, "response_labels": torch.tensor([7, 9])}
     with torch.no_grad():
         whole = model(**given, decoder_input_ids=ANSWERS, use_cache=False)
-        assert whole.past_key_values is None
+        assert whole.get(CACHE) is None
         cache, parts = None, []
         for cut in (ANSWERS[:, :2], ANSWERS[:, 2:3], ANSWERS[:, 3:]):
-            out = model(**given, decoder_input_ids=cut, past_key_values=cache, use_cache=True)
-            cache = out.past_key_values
+            out = model(**given, decoder_input_ids=cut, **{CACHE: cache}, use_cache=True)
+            cache = out[CACHE]
             parts.append(out.logits)
     torch.testing.assert_close(torch.cat(parts, 1), whole.logits, atol=1e-5, rtol=0)
 
