@@ -2,7 +2,7 @@
 EDOS's Table 7, and of the Gutenberg paper (zero-shot and fine-tuned, beside random answers and the truth).
 
     python evaluation/generation.py --models os=models/empathetic_os edos=models/empathetic_os_edos \
-        ed=models/empathetic_os_ed --sets os edos empathetic_dialogues --dialogues FOLDER_OF_EDOS_CURATE \
+        ed=models/empathetic_os_ed --sets os edos empathetic_dialogues --dialogues FOLDER_OF_EDOS_CURATE --relabel \
         --data-dir "$EDOS_DATA_DIR" --records build/generation --out build/generation
 
 Each model meets each test set: perplexity over the answers of `--test-dialogues` dialogues, and answers by beam search
@@ -154,6 +154,7 @@ def measure_all(arguments: argparse.Namespace) -> None:
             most=arguments.test_dialogues,
             limit=arguments.limit,
             seed=arguments.seed,
+            relabel=arguments.relabel,
         )
         for name in arguments.sets
     ]
@@ -191,6 +192,9 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--dialogues", help="folder or Hub id of the data set whose configs are sets")
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"))
     parser.add_argument("--labeler", default="general", help="labels the answers, and turns without a label")
+    parser.add_argument(
+        "--relabel", action="store_true", help="label all turns so, as recipes with `relabel`, also those with a label"
+    )
     parser.add_argument(
         "--vectors", type=Path, help="word vectors (GloVe, fastText) for the four measures that need any"
     )

@@ -87,6 +87,7 @@ def read_set(
     limit: int,
     seed: int,
     split_seed: int = 0,
+    relabel: bool = False,
 ) -> HeldOut:
     """Read a source as training reads it, and draw from its test part.
 
@@ -100,6 +101,7 @@ def read_set(
         limit: contexts of them that are answered, one of a dialogue; 0 for as many as dialogues.
         seed: of the drawing.
         split_seed: of the division where the data give none, as in the models' recipes.
+        relabel: label the turns that have a label, too, as recipes with `relabel` do.
 
     Raises:
         ValueError: the source is not there, or leaves no test or training part.
@@ -110,7 +112,8 @@ def read_set(
         raise ValueError(f"{name}: no dialogue for training or test, of {len(table)}: give a data set with both parts")
     ranks = np.array([_drawn(each, seed) for each in test["dialogue_id"].to_pylist()])
     test = test.take(pa.array(np.argsort(ranks, kind="stable")[: most or None]))
-    test, labelled_by = with_labels(test.combine_chunks(), GeneratorRecipe(labeler=labeler), name, cache)
+    how = GeneratorRecipe(labeler=labeler, relabel=relabel)
+    test, labelled_by = with_labels(test.combine_chunks(), how, name, cache)
     rows = test.slice(0, limit or None).to_pylist()
     return HeldOut(name, division, len(table), labelled_by, train, test, [_context(row, seed) for row in rows])
 
