@@ -185,7 +185,7 @@ def test_near_copies_are_found_within_between_and_against(tmp_path):
         return json.dumps({"dialogue_id": name, "split": split, "turns": [" ".join(words[:8]), " ".join(words[8:])]})
 
     other = [f"word{place}" for place in range(16)]
-    near, theirs = [*said[:15], "went"], [*other[:15], "other"]
+    near, theirs = [*said[:15], "else"], [*other[:15], "other"]
     lines = [
         row("a", said, "train"),
         row("b", said[:-1], "train"),
