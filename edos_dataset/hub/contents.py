@@ -22,7 +22,7 @@ from edos_dataset.publishing.books import recipe_file
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE
 from edos_dataset.publishing.cards.report import REPORT, REPORT_PICTURES, with_report
 from edos_dataset.publishing.content import content_of, stated_content
-from edos_dataset.publishing.front_matter import join_card, split_card
+from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.tables import configs_in
@@ -113,9 +113,9 @@ def read_data(folder: Path) -> Contents:
     configs = configs_of(card, list(files), str(folder))
     _check_rows(folder, files, configs, card)
     _check_content(folder, files, configs, card)
-    header, body = split_card(card)
+    body = split_card(card)[1]
     if (shown := with_report(body, files)) != body:
-        files[CARD] = ContentFile(join_card(header, shown).encode())
+        files[CARD] = ContentFile((card.removesuffix(body) + shown).encode())
     for name in COUNTS:
         if name in files:
             files[name] = _without_timings(files[name], folder / name)
