@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,22 @@ NONE = -1
 _OF_DIALOGUE = ("dialogue_id", "document_id", "certainty", "label", "confidence", "soft_label", "source", "year")
 _OF_TURN = ("text", "label", "confidence", "top", "truth")
 _ROWS = 5_000
+TOP = pa.list_(pa.struct({"label": pa.int64(), "probability": pa.float32()}))
+"""The most probable labels of a turn."""
+
+
+class Top(NamedTuple):
+    """The most probable labels of turns, flat: a label of a turn an entry.
+
+    Attributes:
+        turn: [entries] its place among the turns.
+        label: [entries] ids.
+        probability: [entries], 0 to 1.
+    """
+
+    turn: Ints
+    label: Ints
+    probability: Doubles
 
 
 @dataclass(frozen=True)
@@ -34,8 +51,7 @@ class Batch:
         texts: [turns].
         labels: [turns] ids, `NONE` for none.
         confidence: [turns], 0 to 1, NaN for none.
-        second: [turns] the next most probable label, `NONE` where none is known.
-        second_probability: [turns], NaN where none is known.
+        top: the most probable labels, as far as they are known.
         truth: [turns] the label that is right, `NONE` where nobody says.
     """
 
@@ -48,8 +64,7 @@ class Batch:
     texts: pa.Array
     labels: Ints
     confidence: Doubles
-    second: Ints
-    second_probability: Doubles
+    top: Top
     truth: Ints
 
     @property
@@ -64,6 +79,28 @@ class Batch:
         places: Ints = np.arange(len(self.labels)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         return places
 
+    def second(self) -> tuple[Ints, Doubles]:
+        """Return [turns] the most probable label beside the one given, `NONE` where none is known, and [turns] its
+        probability, NaN likewise.
+        """
+        turn, label, probability = self.top
+        others = np.flatnonzero(label != self.labels[turn])
+        others = others[np.argsort(probability[others], kind="stable")]  # the last one put in a place stays
+        labels, shares = np.full(len(self.labels), NONE, np.int64), np.full(len(self.labels), np.nan)
+        labels[turn[others]], shares[turn[others]] = label[others], probability[others]
+        return labels, shares
+
+    def probability(self) -> Doubles:
+        """Return [turns] how probable the label given is by `top`: 0 where that lacks it, NaN where there is neither
+        label nor `top`.
+        """
+        turn, label, probability = self.top
+        shares = np.full(len(self.labels), np.nan)
+        shares[turn[self.labels[turn] != NONE]] = 0
+        own = label == self.labels[turn]
+        shares[turn[own]] = probability[own]
+        return shares
+
     def hashes(self) -> Hashes:
         """Return a hash of each dialogue's id, by which it is drawn."""
         return np.fromiter(map(hash64, self.ids.to_pylist()), np.uint64, len(self.ids))
@@ -77,7 +114,6 @@ def batch_of(table: pa.Table, split: str) -> Batch:
     turns, offsets = unnest(table, "turns")
     names = set(turns.type.names)
     labels, confidence = _ints(turns, "label"), _floats(turns, "confidence")
-    second, probability = _second(turns.field("top")) if "top" in names else (_none(turns), np.full(len(turns), np.nan))
     if "label" in table.column_names:
         last = offsets[1:] - 1
         there = last >= offsets[:-1]
@@ -92,40 +128,40 @@ def batch_of(table: pa.Table, split: str) -> Batch:
         pc.fill_null(years, NONE).to_numpy(zero_copy_only=False).astype(np.int64),
         _column(table, "certainty", pa.float32()).to_numpy(zero_copy_only=False).astype(np.float64),
         offsets.astype(np.int64),
-        pc.fill_null(turns.field("text"), ""),
+        pc.fill_null(turns.field("text"), "") if "text" in names else pa.array([""] * len(turns)),
         labels,
         confidence,
-        second,
-        probability,
+        _top(turns.field("top") if "top" in names else pa.nulls(len(turns), TOP)),
         _ints(turns, "truth"),
     )
 
 
-def columns_of(schema: pq.ParquetSchema, extra: Sequence[str] = ()) -> list[str]:
-    """Return the leaves of a Parquet file that a report reads; times, sentence ids and the like stay on the disk."""
-    wanted = {*_OF_DIALOGUE, *extra}
+def columns_of(schema: pq.ParquetSchema, texts: bool = True) -> list[str]:
+    """Return the leaves of a Parquet file that a report reads, with or without the texts; times, sentence ids and the
+    like stay on the disk.
+    """
     paths = [schema.column(index).path for index in range(len(schema))]
     return [
         path
         for path in paths
         if (parts := path.split("."))
         and (
-            (parts[0] in wanted and parts[0] != "source")
+            (parts[0] in _OF_DIALOGUE and parts[0] != "source")
             or parts[:2] == ["source", "year"]
-            or (parts[0] == "turns" and len(parts) > 3 and parts[3] in _OF_TURN)
+            or (parts[0] == "turns" and len(parts) > 3 and parts[3] in _OF_TURN and (texts or parts[3] != "text"))
         )
     ]
 
 
-def read_batches(path: Path, split: str, groups: Sequence[int]) -> Iterator[Batch]:
-    """Yield the dialogues of some row groups of a Parquet file.
+def read_batches(path: Path, split: str, groups: Sequence[int], texts: bool = True) -> Iterator[Batch]:
+    """Yield the dialogues of some row groups of a Parquet file; without `texts`, every text is empty.
 
     Raises:
         ValueError: it is damaged, or holds no dialogues.
     """
     try:
         with pq.ParquetFile(path) as file:
-            columns = columns_of(file.schema)
+            columns = columns_of(file.schema, texts)
             for rows in file.iter_batches(_ROWS, row_groups=list(groups), columns=columns):
                 yield batch_of(pa.Table.from_batches([rows]), split)
     except (pa.ArrowException, OSError, KeyError) as error:
@@ -154,16 +190,14 @@ def _floats(turns: pa.StructArray, name: str) -> Doubles:
     return np.array(turns.field(name).to_numpy(zero_copy_only=False), np.float64)
 
 
-def _second(top: pa.ListArray) -> tuple[Ints, Doubles]:
-    """Return the second of each turn's labels and its probability."""
+def _top(top: pa.ListArray) -> Top:
     top = pc.fill_null(top, pa.scalar([], top.type)) if top.null_count else top
-    offsets, flat = top.offsets.to_numpy() - top.offsets[0].as_py(), top.flatten()
-    labels, probability = np.full(len(top), NONE, np.int64), np.full(len(top), np.nan)
-    there = np.diff(offsets) > 1
-    places = pa.array(offsets[:-1][there] + 1)
-    labels[there] = pc.fill_null(flat.field("label").take(places), NONE).to_numpy(zero_copy_only=False)
-    probability[there] = flat.field("probability").take(places).to_numpy(zero_copy_only=False)
-    return labels, probability
+    flat = top.flatten()
+    labels = pc.fill_null(flat.field("label"), NONE).to_numpy(zero_copy_only=False).astype(np.int64)
+    probability = flat.field("probability").to_numpy(zero_copy_only=False).astype(np.float64)
+    turn = np.repeat(np.arange(len(top)), np.diff(top.offsets.to_numpy()))
+    there = (labels != NONE) & ~np.isnan(probability)
+    return Top(turn[there], labels[there], probability[there])
 
 
 def _shares(table: pa.Table) -> Doubles:

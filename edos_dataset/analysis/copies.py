@@ -1,10 +1,10 @@
 """What is said twice: within a split, between splits, and in another data set.
 
 Two dialogues are copies where all their turns are the same after normalisation (`text.normalise`), and share a turn
-where their longest one is, of `LEAST_WORDS` words or more: that finds most near-copies, whose shorter turns differ.
+where their longest one is, of `LEAST_WORDS` words or more. Near-copies are found by `analysis.alike`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,18 +51,23 @@ class Keys:
                 mine.setdefault(split, []).extend(arrays)
 
 
-def copies(keys: Keys, others: Mapping[str, Keys]) -> dict[str, Any]:
-    """Return how many dialogues are copies of others.
+def copies(
+    keys: Keys, others: Mapping[str, Keys], near: Callable[[str | None, str | None, str | None], int] = lambda *_: 0
+) -> dict[str, Any]:
+    """Return how many dialogues are copies of others, and how many are nearly the same.
 
     Args:
         keys: of the data set.
         others: name → those of another one.
+        near: gives how many are alike (`analysis.alike`): of a split and in one, or of all, None, and in another data
+            set.
 
     Returns:
         `within`: split → `copies`, the dialogues beyond the first that say the same, and `shared_turn`, those whose
         longest turn another one of the split has, too. `between`: pairs of splits `[one, other]` with the dialogues of
         the one that the other has, too. `against`: name → the dialogues that the other data set has, too. A dialogue
-        that is a copy shares its longest turn as well.
+        that is a copy shares its longest turn as well, and is alike: `alike` is what was found, or the copies where
+        many are of one dialogue and not each was compared with each.
     """
     whole, longest = _joined(keys.whole), _joined(keys.longest)
     splits = list(whole)
@@ -74,6 +79,8 @@ def copies(keys: Keys, others: Mapping[str, Keys]) -> dict[str, Any]:
         }
         for split in splits
     }
+    for split, found in within.items():
+        found["alike"] = max(found["copies"], near(split, split, None))
     between = [
         {
             "of": one,
@@ -85,6 +92,8 @@ def copies(keys: Keys, others: Mapping[str, Keys]) -> dict[str, Any]:
         for other in splits
         if one != other
     ]
+    for row in between:
+        row["alike"] = max(row["copies"], near(row["of"], row["in"], None))
     mine = tuple(np.concatenate(list(each.values())) if each else np.zeros(0, np.uint64) for each in (whole, longest))
     against = {}
     for name, theirs in others.items():
@@ -93,6 +102,7 @@ def copies(keys: Keys, others: Mapping[str, Keys]) -> dict[str, Any]:
             for each in (_joined(theirs.whole), _joined(theirs.longest))
         )
         against[name] = {"dialogues": len(mine[0]), **_leaks((mine[0], mine[1]), (other[0], other[1]))}
+        against[name]["alike"] = max(against[name]["copies"], near(None, None, name))
     return {"least_words": LEAST_WORDS, "within": within, "between": between, "against": against}
 
 

@@ -1,26 +1,30 @@
 """Counting Parquet files in parts, in this process or in several."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.analysis.alike import sketch_of
 from edos_dataset.analysis.batch import read_batches
 from edos_dataset.analysis.counts import Counts
+from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.likeness import SKETCH, Comparison
 
 MOST_DIALOGUES_FOR_WORDS = 400_000
 """Dialogues whose words are counted, drawn by hash: that bounds the vocabulary."""
 _PART = 50_000
-_FEW = 30_000
 
 
 class Part(NamedTuple):
     """Some row groups of a file.
 
     Attributes:
+        number: among the parts of all data sets, from 0.
         path: the Parquet file.
         split: theirs.
         groups: which of its row groups.
@@ -29,12 +33,33 @@ class Part(NamedTuple):
         word_share: as of `Counts`.
     """
 
+    number: int
     path: Path
     split: str
     groups: tuple[int, ...]
     rows: int
     labels: int
     word_share: float
+
+
+def parts_of(files: Mapping[str, Sequence[Path]], labels: int, first: int = 0) -> list[Part]:
+    """Return Parquet files in parts, from the footers alone.
+
+    Args:
+        files: split → files.
+        labels: number of labels.
+        first: number of the first part.
+
+    Raises:
+        ValueError: a file is damaged.
+    """
+    sizes = [(split, path, _groups(path)) for split, paths in files.items() for path in paths]
+    share = min(1.0, MOST_DIALOGUES_FOR_WORDS / max(sum(sum(groups) for _, _, groups in sizes), 1))
+    cut = ((split, path, *each) for split, path, groups in sizes for each in _together(groups))
+    return [
+        Part(number, path, split, groups, rows, labels, share)
+        for number, (split, path, groups, rows) in enumerate(cut, first)
+    ]
 
 
 def count_files(
@@ -47,36 +72,55 @@ def count_files(
     Args:
         files: split → files.
         labels: number of labels.
-        workers: processes, from 1; few dialogues are counted in this one.
+        workers: processes, from 1.
         done: called with the dialogues counted and those of all.
 
     Raises:
         ValueError: a file is damaged, or holds no dialogues.
     """
-    sizes = [(split, path, _groups(path)) for split, paths in files.items() for path in paths]
-    total = sum(sum(groups) for _, _, groups in sizes)
-    share = min(1.0, MOST_DIALOGUES_FOR_WORDS / max(total, 1))
-    parts = [
-        Part(path, split, groups, rows, labels, share)
-        for split, path, sizes_ in sizes
-        for groups, rows in _together(sizes_)
-    ]
-    counts, counted = Counts(labels, share), 0
-    with LocalEngine(workers if total > _FEW else 1) as engine:
-        found: Iterable[tuple[int, Counts]] = engine.map(count_part, parts)
-        for rows, one in found:
-            counts.merge(one)
-            counted += rows
-            if done is not None:
-                done(counted, total)
+    with LocalEngine(workers) as engine:
+        return count_parts(parts_of(files, labels), labels, engine, None, done)
+
+
+def count_parts(
+    parts: Sequence[Part],
+    labels: int,
+    engine: Engine,
+    sketches: tuple[Comparison, int] | None = None,
+    done: Callable[[int, int], object] | None = None,
+) -> Counts:
+    """Return what is counted of the parts of a data set.
+
+    Args:
+        parts: what `parts_of` gives.
+        labels: number of labels.
+        engine: what counts.
+        sketches: what `alike.comparison_of` gives, to which the sketches of the dialogues go.
+        done: called with the dialogues counted and those of all.
+
+    Raises:
+        ValueError: as of `count_files`.
+    """
+    counts, counted, total = Counts(labels, parts[0].word_share if parts else 1.0), 0, sum(part.rows for part in parts)
+    found: Iterable[tuple[int, Counts]] = engine.map(partial(count_part, sketches=sketches), parts)
+    for rows, one in found:
+        counts.merge(one)
+        counted += rows
+        if done is not None:
+            done(counted, total)
     return counts
 
 
-def count_part(part: Part) -> tuple[int, Counts]:
-    """Return the dialogues of a part and what is counted of them."""
-    counts = Counts(part.labels, part.word_share)
+def count_part(part: Part, sketches: tuple[Comparison, int] | None = None) -> tuple[int, Counts]:
+    """Return the dialogues of a part and what is counted of them; their sketches are written."""
+    counts, rows, found = Counts(part.labels, part.word_share), 0, [SKETCH.empty_table()]
     for batch in read_batches(part.path, part.split, part.groups):
         counts.add(batch)
+        if sketches is not None:
+            found.append(sketch_of(batch, sketches[1], rows))
+        rows += len(batch.ids)
+    if sketches is not None:
+        sketches[0].add(part.number, pa.concat_tables(found))
     return part.rows, counts
 
 

@@ -40,6 +40,7 @@ class Counts:
         flows: [labels of the first turn, FLOW_TURNS - 1, labels, labels] the same over the first turns.
         confidence: [labels, BINS] turns; `confidence_sums`: [labels] sum of their confidences.
         reliability: [BINS, 3] turns whose right label is known: number, sum of confidence, number right.
+        given: [2, labels] turns that have `top`, and the sum of the probabilities that it gives their label, ×1e6.
         certainty: [BINS] dialogues.
         blocks: [BLOCKS, labels] turns by block of what is drawn together.
     """
@@ -65,6 +66,7 @@ class Counts:
         self.flows: Ints = np.zeros((size, FLOW_TURNS - 1, size, size), np.int64)
         self.confidence: Ints = np.zeros((size, BINS), np.int64)
         self.confidence_sums: Doubles = np.zeros(size)
+        self.given: Doubles = np.zeros((2, size))
         self.blocks: Ints = np.zeros((BLOCKS, size), np.int64)
         self.words, self.films, self.samples = WordCounts(size), Films(size), Samples(size)
 
@@ -135,6 +137,10 @@ class Counts:
         bins = _bins(values)
         self.confidence += np.bincount(labels * BINS + bins, minlength=self.confidence.size).reshape(-1, BINS)
         self.confidence_sums += np.bincount(labels, np.rint(values * 1e6), self.labels) / 1e6
+        probable = batch.probability()
+        there = ~np.isnan(probable)
+        for row, weights in enumerate((np.ones(there.sum()), np.rint(probable[there] * 1e6))):
+            self.given[row] += np.bincount(batch.labels[there], weights, self.labels)
         judged = batch.truth[sure] != NONE
         right = (batch.truth[sure] == labels)[judged]
         for column, weights in enumerate((np.ones(len(right)), np.rint(values[judged] * 1e6) / 1e6, right)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from edos_dataset.analysis.batch import NONE, Batch
 from edos_dataset.analysis.lowest import Lowest
-from edos_dataset.arrays import Doubles
+from edos_dataset.arrays import Doubles, Ints
 from edos_dataset.text import clipped
 
 OF_ALL, OF_LABEL, OF_PAIR, DOUBTFUL = 1_200, 12, 3, 8
@@ -44,10 +44,11 @@ class Samples:
             ranks: [dialogues], equally spread over 0 to 1 by a hash of the id.
         """
         made: dict[int, Dialogue] = {}
+        second = batch.second()
 
         def dialogue(row: int) -> Dialogue:
             if row not in made:
-                made[row] = _dialogue(batch, row)
+                made[row] = dialogue_of(batch, row, second)
             return made[row]
 
         def name(row: int) -> str:
@@ -86,7 +87,15 @@ class Samples:
                 yield from (entry.value for entry in chosen.groups.get(group, ()))
 
 
-def _dialogue(batch: Batch, row: int) -> Dialogue:
+def dialogue_of(batch: Batch, row: int, second: tuple[Ints, Doubles]) -> Dialogue:
+    """Return a dialogue of a batch as a page shows it, its turns as [text, label, confidence, the most probable other
+    label, its probability], with as much of it as is shown.
+
+    Args:
+        batch: the dialogues.
+        row: which.
+        second: what `Batch.second` gives.
+    """
     start, stop = batch.offsets[row : row + 2].tolist()
     shown = slice(start, min(stop, start + _TURNS))
     facts = {
@@ -97,7 +106,7 @@ def _dialogue(batch: Batch, row: int) -> Dialogue:
         "certainty": _share(batch.certainty[row].item()),
         "more": max(0, stop - start - _TURNS),
     }
-    columns = (batch.labels, batch.confidence, batch.second, batch.second_probability)
+    columns = (batch.labels, batch.confidence, *second)
     rows = zip(
         batch.texts.slice(start, shown.stop - start).to_pylist(),
         *(each[shown].tolist() for each in columns),

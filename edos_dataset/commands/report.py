@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.analysis.comparison import compare
-from edos_dataset.analysis.copies import copies
-from edos_dataset.analysis.counting import count_files
-from edos_dataset.analysis.counts import Counts
 from edos_dataset.analysis.figures import data_figures
 from edos_dataset.analysis.page import plotly_script, render, to_json
 from edos_dataset.analysis.pictures import draw_pictures
 from edos_dataset.analysis.shown import shown_dialogues
+from edos_dataset.commands.report_look import Look, look_at
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS_PAPER, KL_OF_LABELS, STATISTICS
 from edos_dataset.publishing.rejected import kept_rejects, reasons_of, rejected_units
 from edos_dataset.releases.reported import Asked, Reported, open_reported
@@ -63,17 +61,18 @@ def report(
     for path in (out, beside):
         check_out_file(path, force=force)
     with tempfile.TemporaryDirectory(prefix="edos-report-") as scratch:
-        opened, counted = [], []
+        opened = []
         for number, one in enumerate((asked, *against)):
             folder = Path(scratch) / str(number)
             folder.mkdir()
             say(f"opening {one.source}")
             opened.append(open_reported(one, folder, data))
-            counted.append(_counted(opened[-1], workers, say))
+        look = look_at(opened, Path(scratch), workers or available_cores(), say)
     say("drawing")
-    figures = _figures(opened, counted)
+    figures = _figures(opened, look)
     rejects = _rejected_examples(opened[0])
-    page = render(figures, shown_dialogues(counted[0], opened[0].labels), rejects, script)
+    shown = {**shown_dialogues(look.counts[0], opened[0].labels), **look.to_see}
+    page = render(figures, shown, rejects, script)
     if pictures:
         draw_pictures(figures, out.with_name(f"{out.stem}_pictures"))
     write_text(beside, to_json(figures, None))
@@ -81,15 +80,9 @@ def report(
     return figures
 
 
-def _counted(one: Reported, workers: int | None, say: Say) -> Counts:
-    def done(dialogues: int, total: int) -> None:
-        say(f"{one.asked.source}: {dialogues:,} of {total:,} dialogues")
-
-    return count_files(one.files, len(one.labels.names), workers or available_cores(), done)
-
-
-def _figures(opened: Sequence[Reported], counted: Sequence[Counts]) -> dict[str, Any]:
+def _figures(opened: Sequence[Reported], look: Look) -> dict[str, Any]:
     """Return all figures; the first data set is the one that the report is of."""
+    counted = look.counts
     first, others = opened[0], list(zip(_names(opened), opened, counted, strict=True))[1:]
     return {
         "made_by": f"edos-dataset {__version__}",
@@ -101,7 +94,8 @@ def _figures(opened: Sequence[Reported], counted: Sequence[Counts]) -> dict[str,
             {"of": _names(opened)[0], "with": name, **compare(counted[0], first.labels, counts, one.labels)}
             for name, one, counts in others
         ],
-        "copies": copies(counted[0].keys, {name: counts.keys for name, _, counts in others}),
+        "doubts": look.doubts,
+        "copies": look.copies([name for name, _, _ in others]),
         "papers": _papers(first.config),
         "manifest": _manifest(first),
     }

@@ -20,6 +20,7 @@ from edos_dataset.hub.remote import Kind
 from edos_dataset.hub.versions import CHANGELOG
 from edos_dataset.publishing.books import recipe_file
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE
+from edos_dataset.publishing.cards.report import REPORT, REPORT_PICTURES, with_report
 from edos_dataset.publishing.content import content_of, stated_content
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError, check_whole
@@ -33,8 +34,6 @@ COUNTS = ("manifest.json", "seed.json", "extend.json", "labels_only/manifest.jso
 _RECIPES = ("recipe.yaml", "labels_only/recipe.yaml", *map(recipe_file, BOOK_LANGUAGES))
 _NAMED = frozenset({CARD, *COUNTS, *_RECIPES, LABEL_PICTURE, "audit.html", CHANGELOG, CROISSANT})
 """What may be published beside the data files that the card names: nothing else that lies in the folder."""
-REPORT = ("report.html", "report.json")
-"""What `edos report` made of the data; the page shows texts, so it does not go with labels alone."""
 _STAYS = "missing.jsonl"
 """What `edos hydrate` could not find; no data."""
 
@@ -102,7 +101,10 @@ def read_data(folder: Path) -> Contents:
             else "no command of this package has written it"
         )
         raise FolderError(f"{folder} cannot be published: {hint}")
-    named = _NAMED | ({*REPORT} if configs_in(folder, [name for name in REGISTRY if name != LABELS_ONLY]) else set())
+    # the page of a report shows texts, so it does not go with labels alone
+    named = _NAMED | (
+        {*REPORT, *REPORT_PICTURES} if configs_in(folder, [name for name in REGISTRY if name != LABELS_ONLY]) else set()
+    )
     files, left_out = files_of(folder, lambda name: name in named or (name.endswith(DATA) and name != _STAYS))
     try:
         card = files[CARD].content.decode()
@@ -111,6 +113,9 @@ def read_data(folder: Path) -> Contents:
     configs = configs_of(card, list(files), str(folder))
     _check_rows(folder, files, configs, card)
     _check_content(folder, files, configs, card)
+    body = split_card(card)[1]
+    if (shown := with_report(body, files)) != body:
+        files[CARD] = ContentFile((card.removesuffix(body) + shown).encode())
     for name in COUNTS:
         if name in files:
             files[name] = _without_timings(files[name], folder / name)

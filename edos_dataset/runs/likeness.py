@@ -54,6 +54,9 @@ SKETCH = pa.schema(
 )
 """Sketches of a shard's units, a hash a row."""
 
+ALIKE = pa.schema({"order": pa.uint64(), "place": pa.int64(), "better_order": pa.uint64(), "better_place": pa.int64()})
+"""Pairs of units that are alike."""
+
 
 @dataclass(frozen=True)
 class Likeness:
@@ -91,13 +94,13 @@ def decide_alike(
     """
     if not shards:
         return []
-    job = _Job(partitions_for(hashes, BYTES_A_HASH, likeness.memory), folder, likeness, len(shards))
+    job = _Job(
+        partitions_for(hashes, BYTES_A_HASH, likeness.memory), folder, likeness.share, likeness.least, likeness=likeness
+    )
     carry_out(engine, job.sketch, list(enumerate(shards)))
-    carry_out(engine, job.pair, range(job.parts))
-    carry_out(engine, job.judge, range(job.parts))
+    alike = job.alike(len(shards), engine)
     if not engine.leads:
         return []
-    alike = pa.concat_tables([job.read("alike", part) for part in range(job.parts)])
     places = _leaving(alike)
     columns = {
         "shard": places >> 32,
@@ -109,22 +112,45 @@ def decide_alike(
 
 
 @dataclass(frozen=True)
-class _Job(Passage):
-    """The tasks of a decision. A unit is known by its place: shard and row in one number."""
+class Comparison(Passage):
+    """Sketches as files of passage, and which of their units are alike. A unit is known by its place: shard and row in
+    one number.
 
-    likeness: Likeness
-    shards: int
+    Attributes:
+        share: as of `Likeness`.
+        least: likewise.
+    """
 
-    def sketch(self, shard: tuple[int, Path]) -> None:
-        """Sketch the units of a shard, given by its number and path."""
-        number, path = shard
-        table = self.likeness.sketch(read_shard(path, list(self.likeness.columns)))
-        places = (number << 32) + table["row"].to_numpy().astype(np.int64)
-        self.write_parts("sketches", number, table.drop_columns(["row"]).append_column("place", pa.array(places)))
+    share: float
+    least: int
 
-    def pair(self, part: int) -> None:
-        """Pair the units that share hashes of a partition, and count these for each pair."""
-        sketches = pa.concat_tables(self.read_part("sketches", part, self.shards))
+    def add(self, number: int, sketches: pa.Table) -> None:
+        """Write the sketches of a shard's units, given by its number, from 0."""
+        places = (number << 32) + sketches["row"].to_numpy().astype(np.int64)
+        self.write_parts("sketches", number, sketches.drop_columns(["row"]).append_column("place", pa.array(places)))
+
+    def alike(self, shards: int, engine: Engine) -> pa.Table:
+        """Return the pairs of units that are alike: `order` and `place` of the worse, and of the better one; nothing in
+        a process that does not lead.
+
+        Args:
+            shards: how many were added.
+            engine: what carries out the tasks.
+        """
+        carry_out(engine, self.pair, [(part, shards) for part in range(self.parts)])
+        carry_out(engine, self.judge, range(self.parts))
+        return pa.concat_tables(
+            [self.read("alike", part) for part in range(self.parts if engine.leads else 0)] or [ALIKE.empty_table()]
+        )
+
+    def pair(self, task: tuple[int, int]) -> None:
+        """Pair the units that share hashes of a partition, and count these for each pair.
+
+        Args:
+            task: the partition, and the number of shards.
+        """
+        part, shards = task
+        sketches = pa.concat_tables(self.read_part("sketches", part, shards))
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
         _, first, unit = np.unique(columns["place"], return_index=True, return_inverse=True)
         ranking = np.lexsort((columns["place"], columns["order"], columns["key"]))
@@ -139,7 +165,7 @@ class _Job(Passage):
         """Name the pairs of a partition's units that are alike."""
         pairs = _added_up(pa.concat_tables(self.read_part("pairs", part, self.parts)))
         alike = pairs.filter(pa.array(pairs["shared"].to_numpy() >= pairs["needed"].to_numpy()))
-        self.write("alike", part, alike.select(["order", "place", "better_order", "better_place"]))
+        self.write("alike", part, alike.select(ALIKE.names))
 
     def _pairs(
         self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray, shared: np.ndarray
@@ -149,7 +175,7 @@ class _Job(Passage):
         """
         sizes, reaches = ((columns[name][worse], columns[name][better]) for name in ("size", "reach"))
         reach = np.minimum(*reaches)
-        units = (self.likeness.share * np.minimum(*sizes)).clip(self.likeness.least)
+        units = (self.share * np.minimum(*sizes)).clip(self.least)
         needed = np.ceil(units * reach - 1e-6).clip(_LEAST_TOLD)
         whole = (sizes[0] == sizes[1]) & (reach == 1)
         needed = np.where(whole, np.minimum(needed, sizes[0]), needed)
@@ -163,6 +189,18 @@ class _Job(Passage):
                 "shared": shared,
             }
         )
+
+
+@dataclass(frozen=True)
+class _Job(Comparison):
+    """The tasks of a decision."""
+
+    likeness: Likeness
+
+    def sketch(self, shard: tuple[int, Path]) -> None:
+        """Sketch the units of a shard, given by its number and path."""
+        number, path = shard
+        self.add(number, self.likeness.sketch(read_shard(path, list(self.likeness.columns))))
 
 
 def _partners(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -159,3 +159,37 @@ def test_empathetic_dialogues_against_table_9(tmp_path):
     lines = sum(path.read_text(encoding="utf-8").count(",utterance,") for path in folder.glob("*.csv"))
     assert first["sizes"]["turns"] == sum(one["turns"] for one in first["label_turns"]) == lines
     assert max(first["label_turns"], key=lambda one: one["turns"])["label"] == "questioning"
+
+
+def test_near_copies_are_found_within_between_and_against(tmp_path):
+    said = [f"said{place}" for place in range(16)]
+
+    def row(name, words, split):
+        return json.dumps({"dialogue_id": name, "split": split, "turns": [" ".join(words[:8]), " ".join(words[8:])]})
+
+    other = [f"word{place}" for place in range(16)]
+    near, theirs = [*said[:15], "else"], [*other[:15], "other"]
+    lines = [
+        row("a", said, "train"),
+        row("b", said[:-1], "train"),
+        row("c", near, "test"),
+        row("d", other, "test"),
+    ]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    (tmp_path / "theirs.jsonl").write_text(row("e", theirs, "all"))
+    found = report(
+        Asked(str(tmp_path / "mine.jsonl")),
+        [Asked(str(tmp_path / "theirs.jsonl"))],
+        tmp_path / "r.html",
+        pictures=False,
+    )["copies"]
+    assert {split: (one["copies"], one["alike"]) for split, one in found["within"].items()} == {
+        "train": (0, 1),
+        "test": (0, 0),
+    }
+    assert {(one["of"], one["in"]): one["alike"] for one in found["between"]} == {
+        ("train", "test"): 2,
+        ("test", "train"): 1,
+    }
+    assert found["against"]["theirs.jsonl"]["alike"] == 1 and found["against"]["theirs.jsonl"]["copies"] == 0
+    assert "word3 word4" in (tmp_path / "r.html").read_text()

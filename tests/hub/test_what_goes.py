@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 from edos_dataset.cli.app import app
 from edos_dataset.hub.composition import reading
-from edos_dataset.hub.contents import REPORT, read_data
+from edos_dataset.hub.contents import read_data
 from edos_dataset.hub.failures import HubError, HubUnreachable
 from edos_dataset.hub.versions import CHANGELOG
+from edos_dataset.publishing.cards.report import REPORT, REPORT_PICTURES
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
@@ -53,15 +54,21 @@ def test_what_no_command_wrote_stays_here(hub, folder):
 
 
 def test_a_report_goes_with_texts_and_never_with_labels_alone(folder, tmp_path):
-    for name in REPORT:
-        (folder / name).write_text("a report")
-    assert set(REPORT) <= set(read_data(folder).files)
+    made = {*REPORT, *REPORT_PICTURES}
+    card = read_data(folder).files["README.md"].content.decode()
+    litter(folder, made)
+    (folder / "report_pictures" / "labels.svg").write_text("not shown")
+    contents = read_data(folder)
+    assert made <= set(contents.files) and "report_pictures/labels.svg" in contents.left_out
+    shown = contents.files["README.md"].content.decode()
+    assert all(f"]({name})" in shown for name in made) and "report.html" not in card
+    section = shown[shown.index("## What the data look like") : shown.index("## Load")]
+    assert shown.replace(section, "") == card
     labels = tmp_path / "labels"
     write_labels_only(folder, labels, "edos", {"fingerprint": "f00d", "versions": {}}, "stages: []\n", {})
-    for name in REPORT:
-        (labels / name).write_text("a report")
+    litter(labels, made)
     contents = read_data(labels)
-    assert set(contents.left_out) == set(REPORT) and not set(REPORT) & set(contents.files)
+    assert set(contents.left_out) == made and not made & set(contents.files)
 
 
 def test_of_a_model_what_is_known_goes(tmp_path):

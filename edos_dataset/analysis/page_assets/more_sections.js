@@ -44,18 +44,32 @@ function rejectedSection() {
 }
 
 function copiesSection() {
-  const { within, between: pairs, against, least_words: least } = figures.copies;
-  const columns = [["dialogues of"], ["that are also in"], numbered("dialogues"), numbered("copies"), numbered("copies, or share their longest turn")];
-  const row = (of, where, one) => [of, where, count(one.dialogues), `${count(one.copies)} (${percent(one.copies / one.dialogues, 2)})`, `${count(one.shared_turn)} (${percent(one.shared_turn / one.dialogues, 2)})`];
-  section("copies", "Copies and leaks", el("p", {}, `Copies say the same in all their turns, case, punctuation and blanks aside. A shared longest turn, of ${least} words or more, finds near-copies, too. Within a split the copies beyond the first count.`),
-    table("Copies", columns, [...Object.entries(within).map(([split, one]) => row(split, "the same split", one)), ...pairs.map((one) => row(one.of, one.in, one)), ...Object.entries(against).map(([name, one]) => row(first.name, name, one))]));
+  const { within, between: pairs, against, least_words: words, share, least, hashes } = figures.copies;
+  const columns = [["dialogues of"], ["that are also in"], numbered("dialogues"), numbered("copies"), numbered("copies and near-copies"), numbered("copies, or share their longest turn")];
+  const part = (number, of) => `${count(number)} (${percent(of ? number / of : null, 2)})`;
+  const row = (of, where, one) => [of, where, count(one.dialogues), ...[one.copies, one.alike, one.shared_turn].map((number) => part(number, one.dialogues))];
+  const names = ({ of, in: where, data }) => (of === null ? `${first.name} and ${figures.data[data].name}` : of === where ? of : `${of} and ${where}`);
+  const beside = (pair) => el("tr", {}, pair.map((one) => el("td", {}, el("span", { class: "soft" }, one.id), one.texts.map((text) => el("div", { dir: "auto" }, short(text, 300))))));
+  section("copies", "Copies and leaks", el("p", {}, `Copies say the same in all their turns, case, punctuation and blanks aside. Near-copies share ${percent(share, 0)} of the different runs of four words that the shorter one says, and at least ${least}, or all where it has fewer; compared are about ${hashes} runs of a dialogue, so a short one inside a long one may be missed, and by runs that more than 32 dialogues say not each with each. Within a split the dialogues beyond the first count. A shared longest turn has ${words} words or more.`),
+    table("Copies and near-copies", columns, [...Object.entries(within).map(([split, one]) => row(split, "the same split", one)), ...pairs.map((one) => row(one.of, one.in, one)), ...Object.entries(against).map(([name, one]) => row(first.name, name, one))]),
+    shown.alike.length ? el("h3", {}, "Some of them, side by side") : null,
+    shown.alike.map((one) => folded(names(one), () => el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": names(one) }, el("table", {}, el("tbody", {}, one.pairs.map(beside)))))));
 }
 
 function doubtfulSection() {
-  const { names } = first.labels, groups = Object.entries(shown.doubtful).filter(([, ids]) => ids.length);
-  if (!groups.length) return;
+  const { names } = first.labels, groups = Object.entries(shown.doubtful).filter(([, ids]) => ids.length), { doubts } = figures;
+  const link = (id) => (byId.has(id) ? el("a", { href: `#${new URLSearchParams({ dialogue: id })}` }, id) : id);
   const least = (name, id) => byId.get(id).turns.filter(([, label, sure]) => label !== null && names[label] === name && sure !== null).sort((one, other) => one[2] - other[2])[0];
-  section("doubtful", "Labels to doubt", el("p", {}, "Of each label the turns that the model was least sure of, with the label that it thought next."), ...groups.map(([name, ids]) =>
+  const content = [];
+  if (doubts) {
+    const listed = Object.entries(shown.doubted).filter(([, turns]) => turns.length);
+    content.push(el("h3", {}, "By disagreement"), el("p", {}, `Confident learning (Northcutt et al., 2021): another label is as probable as is usual for it, at least its threshold, the mean probability of the turns that have it, and more probable than all others that are. So ${count(doubts.doubted)} of ${plural(doubts.turns, "turn")} with probabilities are doubted. Where the label is the model's own first choice they are few; among labels by people they are those that the model reads otherwise.`),
+      folded("Thresholds and doubted turns by label", () => table("By label", [["label", "label"], numbered("turns"), numbered("doubted"), numbered("share"), numbered("threshold")], doubts.by_label.map((one) => [one.label, count(one.turns), count(one.doubted), percent(one.turns ? one.doubted / one.turns : null, 2), fixed(one.threshold)]))),
+      doubts.pairs.length ? folded("What is taken for what", () => table("Most frequent pairs", [["label given", "label"], ["likely label", "label"], numbered("turns")], doubts.pairs.map((one) => [one.given, one.likely, count(one.turns)]))) : null,
+      ...listed.map(([name, turns]) => folded(`${name}, doubted`, () => table(`Turns labelled ${name} that are likely something else`, [["turn"], ["likely label", "label"], numbered("confidence"), ["dialogue"]], turns.map(({ id, turn, likely }) => [el("span", { dir: "auto" }, turn[0]), likely, fixed(turn[2]), link(id)])))));
+  }
+  if (groups.length) content.push(el("h3", {}, "By confidence"), el("p", {}, "Of each label the turns that the model was least sure of, with the label that it thought next."), ...groups.map(([name, ids]) =>
     folded(name, () => table(`Least sure turns of ${name}`, [["turn"], numbered("confidence"), ["next label"], ["dialogue"]], ids.map((id) => [id, least(name, id)]).filter(([, turn]) => turn).map(([id, turn]) =>
-      [el("span", { dir: "auto" }, turn[0]), fixed(turn[2]), turn[3] === null ? "–" : `${names[turn[3]]} ${fixed(turn[4])}`, el("a", { href: `#${new URLSearchParams({ dialogue: id })}` }, id)])))));
+      [el("span", { dir: "auto" }, turn[0]), fixed(turn[2]), turn[3] === null ? "–" : `${names[turn[3]]} ${fixed(turn[4])}`, link(id)])))));
+  if (content.length) section("doubtful", "Labels to doubt", ...content);
 }
