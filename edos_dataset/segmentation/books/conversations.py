@@ -1,15 +1,13 @@
 """Turns → dialogues: where a conversation ends, which turns are one person's, and what is kept of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.seams import Gap, Seam, length_between, seam_at
 from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
-
-_NEWCOMER = 150  # characters of narration behind which somebody named anew begins another conversation
-
 
 @dataclass(frozen=True)
 class Speech:
@@ -28,6 +26,7 @@ class Speech:
     """
 
     gap: int = 350
+    unsure_gap: int = 150
     most_gap: int = 1200
     max_length: int = 100
     min_turns: int = 2
@@ -38,74 +37,78 @@ class Speech:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
+    def most_over(self, seam: Seam) -> int:
+        """Return the characters of narration over which a conversation goes on, by what is known of who speaks."""
+        if seam is Seam.NEW:
+            return -1
+        if seam is Seam.UNSURE:
+            return self.unsure_gap
+        if seam is Seam.PROBABLY_SAME:
+            return 2 * self.gap
+        return self.most_gap if seam in (Seam.SAME, Seam.OTHER) else self.gap
 
 
-@dataclass(slots=True)
-class Gap:
-    """What stands between two turns.
-
-    Attributes:
-        texts: the narrator's paragraphs.
-        over: a chapter or a scene ends in it.
+def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:
+    """Say whether a conversation is over for sure between two turns: a chapter or scene ends, a paragraph in between
+    begins with another time or place, or there is more than `most_gap` of narration.
     """
-
-    texts: list[str] = field(default_factory=list)
-    over: bool = False
-
-
-def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:
-    """Say whether a turn belongs to the dialogue before it.
-
-    A new chapter or scene ends it, and so does a paragraph in between that begins with another time or place.
-    Otherwise it goes on over `gap` characters of narration, and over as many more for each evidence.
-    """
-    if gap.over:
-        return False
-    before = dialogue[-1]
-    length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
-    if length > parameters.most_gap:
-        return False
-    if rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text):
-        return False
-    known = [other for other in dialogue[-6:] if other.name is not None]
-    returns = turn.name is not None and any(same(turn, other, rules) for other in known)
-    if gap.texts and turn.name is not None and known and not returns and length > _NEWCOMER:
-        return False
-    if length <= parameters.gap:
+    if gap.over or length_between(before, gap, turn) > parameters.most_gap:
         return True
-    last = gap.texts[-1] if gap.texts else ""
-    evidence = sum(
-        (
-            returns,
-            last.rstrip("—–- ").endswith(":"),
-            any(verb in rules.answers for verb in turn.verbs),
-            before.texts[-1].endswith(("?", "—", "–", "--")),
-        )
-    )
-    return length <= parameters.gap * (1 + evidence)
+    return rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text)
 
 
-def joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> list[Turn]:
-    """Join turns in a row that one person says.
+def dialogues_in(
+    turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech
+) -> Iterator[list[Turn]]:
+    """Yield the dialogues of a conversation: turns in a row that one person says are one, and where it is not sure
+    enough that it goes on, another dialogue begins.
 
     Args:
-        turns: of a dialogue.
+        turns: of the conversation.
         gaps: before each.
         rules: of the language.
+        parameters: of the extraction.
     """
+    turns, gaps = _joined(turns, gaps, rules)
+    dialogue = list(turns[:1])
+    for place in range(1, len(turns)):
+        turn, gap = turns[place], gaps[place]
+        length = length_between(turns[place - 1], gap, turn)
+        if not gap.texts and length <= parameters.unsure_gap:
+            dialogue.append(turn)
+            continue
+        seam = seam_at(turns, gaps, place, rules)
+        if length > parameters.most_over(seam):
+            yield dialogue
+            dialogue = [turn]
+        elif seam in (Seam.SAME, Seam.PROBABLY_SAME):
+            _go_on(dialogue[-1], gap, turn)
+        else:
+            dialogue.append(turn)
+    yield dialogue
+
+
+def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:
+    """Join turns in a row of which it is told right there that one person says them."""
     found: list[Turn] = []
+    between: list[Gap] = []
     for turn, gap in zip(turns, gaps, strict=True):
         if found and _one_person(found[-1], gap, turn, rules):
-            before = found[-1]
-            before.narration += gap.texts
-            before.texts += turn.texts
-            before.narration += turn.narration
-            before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
-            before.name, before.person = before.name or turn.name, before.person or turn.person
-            before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
+            _go_on(found[-1], gap, turn)
         else:
             found.append(turn)
-    return found
+            between.append(gap)
+    return found, between
+
+
+def _go_on(before: Turn, gap: Gap, turn: Turn) -> None:
+    """Add what somebody says further."""
+    before.narration += gap.texts
+    before.texts += turn.texts
+    before.narration += turn.narration
+    before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
+    before.name, before.person = before.name or turn.name, before.person or turn.person
+    before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
 
 
 def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
