@@ -9,43 +9,48 @@ from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
+
 @dataclass(frozen=True)
 class Speech:
     """Parameters of the extraction.
 
+    A conversation goes on over narration as far as it is told who speaks before and after it (`seams.Seam`).
+
     Attributes:
-        gap: characters of narration between two turns up to which a conversation goes on without further evidence, 0
-            or more (the paper: 150, counted from the last quote to the end of its paragraph and over paragraphs without
-            speech).
-        most_gap: characters of narration beyond which it is always over, `gap` or more. Between the two it goes on as
-            far as evidence goes: a speaker of it speaks again, the narrator leads in, somebody answers, a question was
-            asked.
+        unsure_gap: characters of narration over which it goes on where nothing is told, 0 or more, no more than `gap`
+            counts (the paper: 150, from the last quote to the end of its paragraph and over paragraphs without speech).
+        gap: the same where something tells that another person speaks, a new name or a verb of answering, 0 or more;
+            twice as many where a pronoun tells that the same person speaks on.
+        most_gap: the same where names tell that people of it speak again, `gap` or more.
         max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
             100).
         min_turns: utterances of a dialogue, 2 or more.
     """
 
-    gap: int = 350
     unsure_gap: int = 150
+    gap: int = 350
     most_gap: int = 1200
     max_length: int = 100
     min_turns: int = 2
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        for name, least in (("gap", 0), ("most_gap", self.gap), ("max_length", 1), ("min_turns", 2)):
+        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2}
+        for name, lowest in least.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
+            if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+                raise ValueError(f"{name} must be a whole number of {lowest} or more, got {value!r}")
+
     def most_over(self, seam: Seam) -> int:
         """Return the characters of narration over which a conversation goes on, by what is known of who speaks."""
-        if seam is Seam.NEW:
-            return -1
-        if seam is Seam.UNSURE:
-            return self.unsure_gap
-        if seam is Seam.PROBABLY_SAME:
-            return 2 * self.gap
-        return self.most_gap if seam in (Seam.SAME, Seam.OTHER) else self.gap
+        return {
+            Seam.SAME: self.most_gap,
+            Seam.OTHER: self.most_gap,
+            Seam.PROBABLY_SAME: min(2 * self.gap, self.most_gap),
+            Seam.PROBABLY_OTHER: self.gap,
+            Seam.UNSURE: min(self.unsure_gap, self.gap),
+            Seam.NEW: -1,
+        }[seam]
 
 
 def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:

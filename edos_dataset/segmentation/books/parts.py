@@ -113,7 +113,7 @@ def _by_dashes(text: str, dash: str, rules: Rules) -> Parts:
             speaking = True
         elif rules.unmarked and (told := _told_at_end(texts[-1], rules)) is not None:
             texts[-1:] = [texts[-1][:told].rstrip(), texts[-1][told:], piece]
-        elif _narrates(texts[-1], separator, piece, rules):
+        elif _narrates(texts[-1], separator, piece, rules) or _leads_in(texts[-1], piece, rules):
             texts.append(piece)
             speaking = False
         elif rules.run_in and piece[:1].isupper() and texts[-1][-1:] in ".!?…":
@@ -142,6 +142,11 @@ def _narrates(speech: str, separator: str, piece: str, rules: Rules) -> bool:
     if speech.rstrip("»”\"' ")[-1:] in "!?.…,":
         return True
     return any(word.strip(".,;:!?").lower() in rules.says for word in piece.split(maxsplit=5)[:5])
+
+
+def _leads_in(speech: str, piece: str, rules: Rules) -> bool:
+    """Say whether a sentence between dashes is the narrator's, who leads in what follows: "--Yes.--He added:--And you?"."""
+    return piece.endswith(":") and speech[-1:] in ".!?…" and rules.says.meet(_WORD.findall(piece.lower())[-_SHORT_TAG:])
 
 
 def _told_at_end(speech: str, rules: Rules) -> int | None:

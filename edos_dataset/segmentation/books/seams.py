@@ -76,7 +76,7 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
         return Seam.SAME if found else Seam.OTHER
     found = _compared(before, after, _alike, rules) if _apart(before, rules) or _apart(after, rules) else None
     if found is not None:
-        return Seam.PROBABLY_SAME if found else Seam.PROBABLY_OTHER
+        return Seam.PROBABLY_SAME if found and gap.texts else Seam.PROBABLY_OTHER
     if _comes_in(turn, turns[max(0, place - _REACH) : place], rules):
         return Seam.NEW
     if _differ(before.own, after.own, rules) or any(verb in rules.answers for verb in turn.verbs):
@@ -86,7 +86,8 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
     if gap.texts and (about is None or about.name is None) and _alike(before.own, after.own, rules):
         return Seam.PROBABLY_SAME
     told = told_before(gap.texts[-1], rules) if gap.texts else None
-    if told is not None and not (told.name or told.person):  # "y añadió:"
+    short = len(gap.texts) == 1 and len(gap.texts[0]) <= _SHORT
+    if told is not None and not (told.name or told.person) and short:  # "y añadió:"
         return Seam.PROBABLY_SAME
     if not gap.texts or told is not None or turns[place - 1].texts[-1].endswith("?"):
         return Seam.PROBABLY_OTHER

@@ -140,8 +140,12 @@ def _another(
     dashed = parts.pair is None
     if between in _BETWEEN_TURNS:
         return turn.texts[-1][-1] in ".!?…" and speech[0] not in ".,;:…" and not speech[0].islower()
-    if lead is not None and (differ(turn, lead, rules) or (lead.name and not (turn.name or turn.person or turn.verbs))):
-        return True
+    if speech[0] in ",;:" or (speech[0].islower() and turn.texts[-1][-1] == ","):
+        return False  # the sentence goes on
+    if lead is not None and lead.verb not in rules.goes_on:
+        unknown = not (turn.name or turn.person or turn.verbs)
+        if differ(turn, lead, rules) or (lead.name and unknown):
+            return True
     if rules.run_in and not dashed and _RUN_IN.search(between) and not speech[0].islower():
         return True
     if rules.run_in and dashed and turn.verbs and between.endswith(".") and told is not None:
