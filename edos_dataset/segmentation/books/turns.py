@@ -12,6 +12,7 @@ _LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
 _RUN_IN = re.compile(r"[.!?…] *(?:--|—|–)$")
+_CLAUSE_END = re.compile(r"[,;:.!?]")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _FAR = 250  # the same, of a lead-in
@@ -184,5 +185,9 @@ def _is_speech(
     ):
         return False
     if end.isalnum() or end in "’')":
-        return marked and (told is not None or goes_on) and len(speech) > 1
+        said = goes_on or told_after(speech, after, rules) is not None if after else goes_on
+        if not said:
+            clause = _WORD.findall(_CLAUSE_END.split(before[-_NEAR:])[-1].lower())
+            said = told is not None and speech[letter.start()].isupper() and rules.says.meet(clause)
+        return marked and said and len(speech) > 1
     return marked or told is not None
