@@ -25,8 +25,8 @@ class Curated:
 
     Attributes:
         folder: where it lies.
-        manifest: what the run did, as in `manifest.json`: stages with their counts, configs, quarantined files; of books
-            those of their language.
+        manifest: what the run did, as in `manifest.json`: stages with their counts, configs, quarantined files; of
+            books those of their language.
     """
 
     folder: Path

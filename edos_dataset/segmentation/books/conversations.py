@@ -62,9 +62,7 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
     return rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text)
 
 
-def dialogues_in(
-    turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech
-) -> Iterator[list[Turn]]:
+def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech) -> Iterator[list[Turn]]:
     """Yield the dialogues of a conversation: turns in a row that one person says are one, and where it is not sure
     enough that it goes on, another dialogue begins.
 

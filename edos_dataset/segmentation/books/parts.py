@@ -145,7 +145,7 @@ def _narrates(speech: str, separator: str, piece: str, rules: Rules) -> bool:
 
 
 def _leads_in(speech: str, piece: str, rules: Rules) -> bool:
-    """Say whether a sentence between dashes is the narrator's, who leads in what follows: "--Yes.--He added:--And you?"."""
+    """Say whether a sentence between dashes is the narrator's, who leads in what follows: "--Yes.--He added:--And?"."""
     return piece.endswith(":") and speech[-1:] in ".!?…" and rules.says.meet(_WORD.findall(piece.lower())[-_SHORT_TAG:])
 
 

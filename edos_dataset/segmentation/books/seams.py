@@ -2,8 +2,8 @@
 
 Of two turns with nothing between, the second is another person's. Behind a paragraph of the narrator's it is the same
 person's about every other time, and often enough it is a conversation of others. So who speaks on both sides is looked
-for, in what the narrator says of them and of those with whom they take turns; where nothing is known, the dialogue
-ends.
+for, in what the narrator says of them and of those with whom they take turns; the less is known, the less narration
+a conversation goes on over (`conversations.Speech`).
 """
 
 import re
@@ -89,13 +89,17 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
     short = len(gap.texts) == 1 and len(gap.texts[0]) <= _SHORT
     if told is not None and not (told.name or told.person) and short:  # "y añadió:"
         return Seam.PROBABLY_SAME
-    if not gap.texts or told is not None or turns[place - 1].texts[-1].endswith("?"):
+    leads_in = not gap.texts or told is not None or gap.texts[-1].rstrip("—–- ").endswith(":")
+    if leads_in or turns[place - 1].texts[-1].endswith("?"):
         return Seam.PROBABLY_OTHER
     return Seam.UNSURE
 
 
 def _compared(
-    before: _Side, after: _Side, alike: Callable[[Turn | Speaker | None, Turn | Speaker | None, Rules], bool], rules: Rules
+    before: _Side,
+    after: _Side,
+    alike: Callable[[Turn | Speaker | None, Turn | Speaker | None, Rules], bool],
+    rules: Rules,
 ) -> bool | None:
     """Say whether one person speaks on both sides of a gap, as far as it is told; None where it is not."""
     one = alike(before.own, after.own, rules) or (
