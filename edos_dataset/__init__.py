@@ -7,15 +7,16 @@ from edos_dataset.releases.load import load
 from edos_dataset.version import __version__
 
 if TYPE_CHECKING:
-    from edos_dataset.commands.curated import curate
+    from edos_dataset.commands.curated import books, curate
     from edos_dataset.commands.labelled import label
     from edos_dataset.commands.map_pipeline import map_pipeline
     from edos_dataset.commands.responded import respond
     from edos_dataset.releases.flat import flat
 
-__all__ = ["__version__", "curate", "flat", "label", "load", "map_pipeline", "respond"]
+__all__ = ["__version__", "books", "curate", "flat", "label", "load", "map_pipeline", "respond"]
 
 _WHERE = {
+    "books": "edos_dataset.commands.curated",
     "curate": "edos_dataset.commands.curated",
     "flat": "edos_dataset.releases.flat",
     "label": "edos_dataset.commands.labelled",

@@ -1,24 +1,32 @@
-"""`edos_dataset.curate`: a data set out of subtitles, as a call of a notebook or a script."""
+"""`edos_dataset.curate` and `edos_dataset.books`: a data set out of subtitles or books, as a call of a notebook or a
+script.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edos_dataset.commands.books import make_books
+from edos_dataset.commands.books_recipes import books_pipeline, language_of_books
 from edos_dataset.commands.built_in import pipeline_of
+from edos_dataset.commands.corpus_runs import Carrying
 from edos_dataset.commands.curate import curate as run_curate
 from edos_dataset.commands.curate import language_of
 from edos_dataset.releases.load import load
+from edos_dataset.runs.pipeline import check_pipeline
+from edos_dataset.sources.books.inventory import find_books
 from edos_dataset.sources.inventory import find_films
 
 
 @dataclass(frozen=True)
 class Curated:
-    """A data set that `curate` wrote.
+    """A data set that `curate` or `books` wrote.
 
     Attributes:
         folder: where it lies.
-        manifest: what the run did, as in `manifest.json`: stages with their counts, configs, quarantined files.
+        manifest: what the run did, as in `manifest.json`: stages with their counts, configs, quarantined files; of
+            books those of their language.
     """
 
     folder: Path
@@ -96,5 +104,56 @@ def curate(
         keep_rejects=rejects,
         force=force,
     )
+    assert manifest is not None, "the local engine leads"
+    return Curated(Path(out), manifest)
+
+
+def books(
+    sources: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    language: str | None = None,
+    recipe: str | Path | None = None,
+    settings: Sequence[str] = (),
+    labels: bool | None = None,
+    model: str | None = None,
+    limit: int | None = None,
+    rejects: bool = False,
+    workers: int = 1,
+    force: bool = False,
+) -> Curated:
+    """Make a data set out of books in one language, as `edos books` does.
+
+        edos_dataset.books("novels", "gutenberg", language="de").load("gutenberg_de")
+
+    With more than one worker a script needs its `if __name__ == "__main__":`, as the workers import it.
+
+    Args:
+        sources: files, folders and zip archives of books: text, TEI, HTML, EPUB.
+        out: folder to write; those of other languages in it stay, one of an earlier run is brought up to date.
+        language: of the books ("en"), by default that of the recipe.
+        recipe: YAML list of stages, or a built-in recipe: "default" or "papers".
+        settings: changes of its parameters, such as "dialogues.gap=200".
+        labels: whether turns are labelled; by default those of English books are, and all where a model is given.
+        model: what labels turns; by default that of the recipe.
+        limit: books at most.
+        rejects: keep all that is dropped, with its reason, in the run's folder.
+        workers: processes; their number changes no byte.
+        force: replace what another recipe or other books of this language have made.
+
+    Returns:
+        The folder and the manifest of this language; `.load("gutenberg_en")` gives the `DatasetDict` of its config.
+
+    Raises:
+        ValueError: a source or a parameter is wrong, or `out` holds something else.
+        OSError: a file could not be written; the same call goes on where it stopped.
+        WorkerDied: a worker was killed, or a script has no guard; likewise.
+    """
+    given = [sources] if isinstance(sources, str | Path) else sources
+    pipeline = books_pipeline(recipe, language=language, labels=labels, model=model, settings=settings)
+    check_pipeline(pipeline)
+    inventory = find_books([Path(source) for source in given], language_of_books(pipeline))
+    how = Carrying(workers=workers, limit=limit, keep_rejects=rejects, force=force)
+    manifest = make_books(inventory, Path(out), pipeline, how)
     assert manifest is not None, "the local engine leads"
     return Curated(Path(out), manifest)

@@ -1,32 +1,33 @@
 """Turns → dialogues: where a conversation ends, which turns are one person's, and what is kept of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.seams import Gap, Seam, length_between, seam_at
 from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
-
-_NEWCOMER = 150  # characters of narration behind which somebody named anew begins another conversation
 
 
 @dataclass(frozen=True)
 class Speech:
     """Parameters of the extraction.
 
+    A conversation goes on over narration as far as it is told who speaks before and after it (`seams.Seam`).
+
     Attributes:
-        gap: characters of narration between two turns up to which a conversation goes on without further evidence, 0
-            or more (the paper: 150, counted from the last quote to the end of its paragraph and over paragraphs without
-            speech).
-        most_gap: characters of narration beyond which it is always over, `gap` or more. Between the two it goes on as
-            far as evidence goes: a speaker of it speaks again, the narrator leads in, somebody answers, a question was
-            asked.
+        unsure_gap: characters of narration over which it goes on where nothing is told, 0 or more, no more than `gap`
+            counts (the paper: 150, from the last quote to the end of its paragraph and over paragraphs without speech).
+        gap: the same where something tells that another person speaks, a new name or a verb of answering, 0 or more;
+            twice as many where a pronoun tells that the same person speaks on.
+        most_gap: the same where names tell that people of it speak again, `gap` or more.
         max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
             100).
         min_turns: utterances of a dialogue, 2 or more.
     """
 
+    unsure_gap: int = 150
     gap: int = 350
     most_gap: int = 1200
     max_length: int = 100
@@ -34,78 +35,83 @@ class Speech:
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        for name, least in (("gap", 0), ("most_gap", self.gap), ("max_length", 1), ("min_turns", 2)):
+        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2}
+        for name, lowest in least.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
+            if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+                raise ValueError(f"{name} must be a whole number of {lowest} or more, got {value!r}")
+
+    def most_over(self, seam: Seam) -> int:
+        """Return the characters of narration over which a conversation goes on, by what is known of who speaks."""
+        return {
+            Seam.SAME: self.most_gap,
+            Seam.OTHER: self.most_gap,
+            Seam.PROBABLY_SAME: min(2 * self.gap, self.most_gap),
+            Seam.PROBABLY_OTHER: self.gap,
+            Seam.UNSURE: min(self.unsure_gap, self.gap),
+            Seam.NEW: -1,
+        }[seam]
 
 
-@dataclass(slots=True)
-class Gap:
-    """What stands between two turns.
-
-    Attributes:
-        texts: the narrator's paragraphs.
-        over: a chapter or a scene ends in it.
+def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:
+    """Say whether a conversation is over for sure between two turns: a chapter or scene ends, a paragraph in between
+    begins with another time or place, or there is more than `most_gap` of narration.
     """
-
-    texts: list[str] = field(default_factory=list)
-    over: bool = False
-
-
-def goes_on(dialogue: Sequence[Turn], gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:
-    """Say whether a turn belongs to the dialogue before it.
-
-    A new chapter or scene ends it, and so does a paragraph in between that begins with another time or place.
-    Otherwise it goes on over `gap` characters of narration, and over as many more for each evidence.
-    """
-    if gap.over:
-        return False
-    before = dialogue[-1]
-    length = len(before.tail) + sum(map(len, gap.texts)) + len(turn.lead)
-    if length > parameters.most_gap:
-        return False
-    if rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text):
-        return False
-    known = [other for other in dialogue[-6:] if other.name is not None]
-    returns = turn.name is not None and any(same(turn, other, rules) for other in known)
-    if gap.texts and turn.name is not None and known and not returns and length > _NEWCOMER:
-        return False
-    if length <= parameters.gap:
+    if gap.over or length_between(before, gap, turn) > parameters.most_gap:
         return True
-    last = gap.texts[-1] if gap.texts else ""
-    evidence = sum(
-        (
-            returns,
-            last.rstrip("—–- ").endswith(":"),
-            any(verb in rules.answers for verb in turn.verbs),
-            before.texts[-1].endswith(("?", "—", "–", "--")),
-        )
-    )
-    return length <= parameters.gap * (1 + evidence)
+    return rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text)
 
 
-def joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> list[Turn]:
-    """Join turns in a row that one person says.
+def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech) -> Iterator[list[Turn]]:
+    """Yield the dialogues of a conversation: turns in a row that one person says are one, and where it is not sure
+    enough that it goes on, another dialogue begins.
 
     Args:
-        turns: of a dialogue.
+        turns: of the conversation.
         gaps: before each.
         rules: of the language.
+        parameters: of the extraction.
     """
+    turns, gaps = _joined(turns, gaps, rules)
+    dialogue = list(turns[:1])
+    for place in range(1, len(turns)):
+        turn, gap = turns[place], gaps[place]
+        length = length_between(turns[place - 1], gap, turn)
+        if not gap.texts and length <= parameters.unsure_gap:
+            dialogue.append(turn)
+            continue
+        seam = seam_at(turns, gaps, place, rules)
+        if length > parameters.most_over(seam):
+            yield dialogue
+            dialogue = [turn]
+        elif seam in (Seam.SAME, Seam.PROBABLY_SAME):
+            _go_on(dialogue[-1], gap, turn)
+        else:
+            dialogue.append(turn)
+    yield dialogue
+
+
+def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:
+    """Join turns in a row of which it is told right there that one person says them."""
     found: list[Turn] = []
+    between: list[Gap] = []
     for turn, gap in zip(turns, gaps, strict=True):
         if found and _one_person(found[-1], gap, turn, rules):
-            before = found[-1]
-            before.narration += gap.texts
-            before.texts += turn.texts
-            before.narration += turn.narration
-            before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
-            before.name, before.person = before.name or turn.name, before.person or turn.person
-            before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
+            _go_on(found[-1], gap, turn)
         else:
             found.append(turn)
-    return found
+            between.append(gap)
+    return found, between
+
+
+def _go_on(before: Turn, gap: Gap, turn: Turn) -> None:
+    """Add what somebody says further."""
+    before.narration += gap.texts
+    before.texts += turn.texts
+    before.narration += turn.narration
+    before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
+    before.name, before.person = before.name or turn.name, before.person or turn.person
+    before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
 
 
 def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from edos_dataset.segmentation.books.conversations import Gap, Speech, goes_on, joined, kept, named
+from edos_dataset.segmentation.books.conversations import Speech, dialogues_in, ended, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.seams import Gap
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.books.styles import styles_of, told
-from edos_dataset.segmentation.books.turns import Turn, differ, turns_of
-from edos_dataset.sources.books.book import HEADING, PARAGRAPH, SPEECH, VERSE, Block
+from edos_dataset.segmentation.books.turns import Turn, differ, turns_of, unheard
+from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
 
 class _Conversations:
@@ -23,7 +24,7 @@ class _Conversations:
 
     def add(self, turn: Turn) -> None:
         """Take in the next turn."""
-        if self.turns and not goes_on(self.turns, self.gap, turn, self.rules, self.parameters):
+        if self.turns and ended(self.turns[-1], self.gap, turn, self.rules, self.parameters):
             self.end()
         self.turns.append(turn)
         self.gaps.append(self.gap)
@@ -39,12 +40,18 @@ class _Conversations:
         last.verbs += turn.verbs
         last.tail, last.open = turn.tail, turn.open
 
+    def before_is_unheard(self) -> bool:
+        """Say whether the paragraph before leads in what is thought or written, and said to nobody."""
+        if self.gap.texts:
+            return unheard(self.gap.texts[-1], self.rules)
+        return bool(self.turns) and bool(self.turns[-1].tail) and unheard(self.turns[-1].tail, self.rules)
+
     def end(self) -> None:
-        """End the dialogue that is being gathered."""
-        turns = joined(self.turns, self.gaps, self.rules)
-        if len(turns) >= self.parameters.min_turns:
-            named(turns, self.rules)
-            self.dialogues += kept(turns, self.parameters)
+        """End the conversation that is being gathered."""
+        for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
+            if len(turns) >= self.parameters.min_turns:
+                named(turns, self.rules)
+                self.dialogues += kept(turns, self.parameters)
         self.turns, self.gaps = [], []
 
 
@@ -64,7 +71,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
     found = _Conversations(rules, parameters)
     speeches = 0
     for number, block in enumerate(blocks):
-        if block.kind == HEADING:
+        if block.kind == HEADING or (block.kind == CONTENTS and _parts(block.text)):
             found.gap.over = True
         elif block.kind == SPEECH:
             speeches += 1
@@ -83,15 +90,23 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
     turns, _ = turns_of(parts, number, rules) if parts is not None else ([], "")
     if not turns:
         found.gap.texts.append(text)
-        found.gap.over |= not any(sign.isalnum() for sign in text[:20])
+        found.gap.over |= _parts(text)
         return
     assert parts is not None
+    if not turns[0].lead and not turns[0].verbs and found.before_is_unheard():
+        found.gap.texts.append(text)
+        return
     last = found.turns[-1] if found.turns else None
     goes_on = last is not None and not found.gap.texts and not found.gap.over and not turns[0].lead
     if goes_on and last is not None and (parts.begins_open or (last.open and not _answers(turns[0], last, rules))):
         found.further(turns.pop(0))
     for turn in turns:
         found.add(turn)
+
+
+def _parts(text: str) -> bool:
+    """Say whether a paragraph is no more than a line or stars that part two scenes."""
+    return not any(sign.isalnum() for sign in text[:20])
 
 
 def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:

@@ -14,6 +14,7 @@ _SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)-][’'])(?!\w)")
 _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")
+_SHORT_TAG = 6  # words of "said the old man"
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTER_SPEECH = re.compile(r"(?<![,.!?…])[,.!?…]+ (?=[^\W\d_])")
 _TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[\W\d_]+([^\W\d_]+))?")
@@ -110,7 +111,9 @@ def _by_dashes(text: str, dash: str, rules: Rules) -> Parts:
         if not speaking:
             texts.append(piece)
             speaking = True
-        elif _narrates(texts[-1], separator, piece, rules):
+        elif rules.unmarked and (told := _told_at_end(texts[-1], rules)) is not None:
+            texts[-1:] = [texts[-1][:told].rstrip(), texts[-1][told:], piece]
+        elif _narrates(texts[-1], separator, piece, rules) or _leads_in(texts[-1], piece, rules):
             texts.append(piece)
             speaking = False
         elif rules.run_in and piece[:1].isupper() and texts[-1][-1:] in ".!?…":
@@ -141,6 +144,21 @@ def _narrates(speech: str, separator: str, piece: str, rules: Rules) -> bool:
     return any(word.strip(".,;:!?").lower() in rules.says for word in piece.split(maxsplit=5)[:5])
 
 
+def _leads_in(speech: str, piece: str, rules: Rules) -> bool:
+    """Say whether a sentence between dashes is the narrator's, who leads in what follows: "--Yes.--He added:--And?"."""
+    return piece.endswith(":") and speech[-1:] in ".!?…" and rules.says.meet(_WORD.findall(piece.lower())[-_SHORT_TAG:])
+
+
+def _told_at_end(speech: str, rules: Rules) -> int | None:
+    """Return where the narrator's words begin that end speech before a dash: "--Yes, said he, --let us go."."""
+    if not speech.endswith(","):
+        return None
+    begin = speech.rfind(", ", 0, len(speech) - 1) + 2
+    words = _WORD.findall(speech[begin:].lower())
+    told = begin > 2 and speech[begin].islower() and len(words) <= _SHORT_TAG and rules.says.meet(words[:2])
+    return begin if told else None
+
+
 def _unmarked(texts: list[str], rules: Rules) -> list[str]:
     """Cut narration out of speech that no dash sets it off from: "--Yes, said he, let us go."."""
     cut = [texts[0]]
@@ -169,10 +187,18 @@ def _told_within(speech: str, rules: Rules) -> list[str]:
         if first[0].isupper() and (found[0] == ", " or not told):
             continue
         stop = (_CLAUSE if found[0] == ", " else _SENTENCE).search(speech, found.end())
+        while stop is not None and stop[0][0] == "," and _goes_on(speech, stop.end(), rules):
+            stop = _CLAUSE.search(speech, stop.end())
         end = stop.end() if stop else len(speech)
         pieces += [speech[begin : found.end() - 1], speech[found.end() : end].strip()]
         begin = end
     return [*pieces, speech[begin:]]
+
+
+def _goes_on(speech: str, place: int, rules: Rules) -> bool:
+    """Say whether the narrator's words go on behind a comma, with a word that begins no subject: "and", "who"."""
+    word = _WORD.match(speech, place)
+    return word is not None and word[0].islower() and word[0] in rules.stops
 
 
 @cache

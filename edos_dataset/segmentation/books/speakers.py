@@ -8,6 +8,7 @@ from typing import NamedTuple
 from edos_dataset.segmentation.books.rules import Rules
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
+_WORD = re.compile(r"[^\W\d_]+")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
 _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
@@ -91,6 +92,17 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     return None
 
 
+def subject_of(narration: str, rules: Rules) -> Speaker | None:
+    """Return whom the first sentence of some narration is about, without a verb; None where it does not say."""
+    tokens, place = _TOKEN.findall(narration, 0, _WINDOW), 0
+    while place < len(tokens) and (tokens[place] == "," or tokens[place].lower() in rules.particles):
+        place += 1
+    if place == len(tokens) or not _begins_subject(tokens, place, rules):
+        return None
+    name, person = _beginning_at(tokens, place, rules)
+    return Speaker("", name, person) if name or person else None
+
+
 def same_name(one: str, other: str, rules: Rules) -> bool:
     """Say whether two names may be one person's: they share a word, and no title and no "other" tells them apart."""
     if one == other:
@@ -99,6 +111,12 @@ def same_name(one: str, other: str, rules: Rules) -> bool:
     if is_other != other_is_other or (titles and other_titles and titles.isdisjoint(other_titles)):
         return False
     return not first.isdisjoint(second) or (not first and not second and titles == other_titles)
+
+
+def mentions(name: str, text: str, rules: Rules) -> bool:
+    """Say whether a text speaks of somebody by a word of their name."""
+    words, titles, _ = _key(name, rules)
+    return not (words or titles).isdisjoint(_WORD.findall(text.lower()))
 
 
 @lru_cache(maxsize=1 << 13)

@@ -75,13 +75,15 @@ class FindDialogues(Stage):
     (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES.
 
     Args:
-        gap: characters of narration between two turns up to which a conversation goes on without further evidence, from
-            0 (the paper: 150).
-        most_gap: characters of narration beyond which it is always over, `gap` or more. Between the two it goes on as
-            far as evidence goes: a speaker of it speaks again, somebody answers, a question was asked.
+        unsure_gap: characters of narration between two turns over which a conversation goes on where nothing is told of
+            who speaks, from 0; no more than `gap` counts (the paper: 150).
+        gap: the same where something tells that another person speaks, from 0; twice as many where a pronoun tells that
+            the same person speaks on.
+        most_gap: the same where names tell that people of it speak again, `gap` or more.
         min_turns: utterances of a dialogue, from 2.
     """
 
+    unsure_gap: int = Speech.unsure_gap
     gap: int = Speech.gap
     most_gap: int = Speech.most_gap
     min_turns: int = Speech.min_turns
@@ -95,7 +97,7 @@ class FindDialogues(Stage):
         self._speech()
 
     def _speech(self) -> Speech:
-        return Speech(self.gap, self.most_gap, _NO_LIMIT, self.min_turns)
+        return Speech(self.unsure_gap, self.gap, self.most_gap, _NO_LIMIT, self.min_turns)
 
     def fingerprint(self) -> str:
         """Return a hash of the stage, to whose code the rules of all languages belong."""

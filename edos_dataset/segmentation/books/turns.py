@@ -11,6 +11,8 @@ _ENDS = frozenset(".!?…,;:—–-")
 _LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
+_RUN_IN = re.compile(r"[.!?…] *(?:--|—|–)$")
+_CLAUSE_END = re.compile(r"[,;:.!?]")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _FAR = 250  # the same, of a lead-in
@@ -122,6 +124,16 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
     return turns, pending
 
 
+def unheard(narration: str, rules: Rules) -> bool:
+    """Say whether some narration leads in, with a colon, what is thought, said to oneself, or written."""
+    if narration.rstrip("—–- ")[-1:] != ":":
+        return False
+    told = told_before(narration, rules)
+    if told is None or told.verb in rules.writes:
+        return rules.writes.meet(_WORD.findall(narration[-_NEAR:].lower()))
+    return told.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])
+
+
 def _another(
     turn: Turn, between: str, speech: str, lead: Speaker | None, told: Speaker | None, parts: Parts, rules: Rules
 ) -> bool:
@@ -129,7 +141,13 @@ def _another(
     dashed = parts.pair is None
     if between in _BETWEEN_TURNS:
         return turn.texts[-1][-1] in ".!?…" and speech[0] not in ".,;:…" and not speech[0].islower()
-    if lead is not None and (differ(turn, lead, rules) or (lead.name and not (turn.name or turn.person or turn.verbs))):
+    if speech[0] in ",;:" or (speech[0].islower() and turn.texts[-1][-1] == ","):
+        return False  # the sentence goes on
+    if lead is not None and lead.verb not in rules.goes_on:
+        unknown = not (turn.name or turn.person or turn.verbs)
+        if differ(turn, lead, rules) or (lead.name and unknown):
+            return True
+    if rules.run_in and not dashed and _RUN_IN.search(between) and not speech[0].islower():
         return True
     if rules.run_in and dashed and turn.verbs and between.endswith(".") and told is not None:
         return told.verb not in rules.goes_on and (told.name is not None or told.person is not None)
@@ -167,5 +185,9 @@ def _is_speech(
     ):
         return False
     if end.isalnum() or end in "’')":
-        return marked and (told is not None or goes_on) and len(speech) > 1
+        said = goes_on or told_after(speech, after, rules) is not None if after else goes_on
+        if not said:
+            clause = _WORD.findall(_CLAUSE_END.split(before[-_NEAR:])[-1].lower())
+            said = told is not None and speech[letter.start()].isupper() and rules.says.meet(clause)
+        return marked and said and len(speech) > 1
     return marked or told is not None

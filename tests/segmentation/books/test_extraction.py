@@ -76,6 +76,36 @@ HEARD = {
         ["“Well,” said Tom.", "He looked at the fire.", "“Well,” he continued, “so it is.”", "“So it is,” said Ann."],
         [["Well, Well, so it is.", "So it is,"]],
     ),
+    "en goes on in the same sentence": (
+        "en",
+        ["“If you will,” said Tom, and Ann knew what he meant, “let us go.”", "“Where?”"],
+        [["If you will, let us go.", "Where?"]],
+    ),
+    "en word behind a word": (
+        "en",
+        ["He said something about “honour,” and sat.", "“Do you?” said Ann.", "“I do.”"],
+        [["Do you?", "I do."]],
+    ),
+    "en thought, led in": (
+        "en",
+        ["He thought:", "“What a fool!”", "“Do sit,” said Ann.", "“Yes.”"],
+        [["Do sit,", "Yes."]],
+    ),
+    "nl run in": (
+        "nl",
+        ["„Waar waart gij?” vroeg Karel.--„Thuis,” zei Anna, „en alleen.”--„Goed.”"],
+        [["Waar waart gij?", "Thuis, en alleen.", "Goed."]],
+    ),
+    "hu dash only where speech goes on": (
+        "hu",
+        ["- Vége a háborúnak, felelt Pál, - menjünk haza.", "- Hová?"] * 5,
+        [["Vége a háborúnak, menjünk haza.", "Hová?"] * 5],
+    ),
+    "it led in within": (
+        "it",
+        ["— Perché?", "— Chi? — disse Nora. — Un'amica. — Si fermò e proseguì piano: — È una donna."] * 5,
+        [["Perché?", "Chi? Un'amica. È una donna."] * 5],
+    ),
     "de": (
         "de",
         ["»Wo warst du?« fragte Karl.", "»Zu Hause«, sagte Anna, »und allein.«"],
@@ -178,6 +208,26 @@ def test_dialogue_ends(between: str) -> None:
     assert len(of([*talk, between, *talk]).dialogues) == 2
 
 
+SAT = "She sat by the fire. "
+TALK = ["“Will you come?” asked Tom.", "“I will,” said Ann."]
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "lengths"),
+    [
+        ([*TALK, SAT * 10, "“When?”", "“Soon,” said Ann."], [4]),  # by turns it was Tom who asked
+        ([*TALK, SAT * 10, "“And you?” said Ann."], [2]),  # the same person: one utterance
+        ([*TALK, SAT * 10, "“Really?”", "“Really!”"], [2, 2]),  # nobody says who speaks
+        ([*TALK, "He came in.", "“Good day,” said Mr. Hill.", "“Good day, Mr. Hill.”"], [2, 2]),  # somebody else
+        (["“Well?” asked Tom.", "Ann made no answer.", "“Well?”", "“No,” said Ann."], [2]),  # Tom asks on
+        (["“Come,” said Tom.", "“No.” And Ann wept.", "* * *", "“Come,” said Tom.", "“No,” said Ann."], [2, 2]),
+    ],
+)
+def test_who_speaks_behind_narration(paragraphs: list[str], lengths: list[int]) -> None:
+    """Behind narration a dialogue goes on, or the same person does, or it ends, by what is told of who speaks."""
+    assert [len(dialogue) for dialogue in of(paragraphs).dialogues] == lengths
+
+
 def test_dialogue_goes_on_over_narration_with_evidence() -> None:
     """After 400 characters a dialogue goes on where somebody of it answers, and not where nobody does."""
     before = ["“Will you come?” asked Tom.", "“I may,” said Ann.", "“But when?” asked Tom.", "She sat. " * 44]
@@ -231,7 +281,8 @@ def test_style_is_told(style: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value"), [("gap", -1), ("most_gap", 100), ("max_length", 0), ("min_turns", 1), ("gap", 1.5)]
+    ("parameter", "value"),
+    [("gap", -1), ("most_gap", 100), ("max_length", 0), ("min_turns", 1), ("gap", 1.5), ("unsure_gap", -1)],
 )
 def test_refuses_parameters(parameter: str, value: float) -> None:
     """A parameter out of range is refused, by its name."""
