@@ -48,7 +48,8 @@ def respond(
         typer.Option(help="File of JSON lines to write, `-` for standard output.", show_default=False),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="What answers: folder or Hub id of a response model.", show_default=False)
+        str | None,
+        typer.Option(help="What answers: name, folder or Hub id of a response model.", show_default="chat"),
     ] = None,
     model_revision: Annotated[
         str | None, typer.Option(help="Revision of the Hub's model: tag, branch or commit.", show_default="main")
@@ -77,7 +78,7 @@ def respond(
 ) -> None:
     """Answer a text, a dialogue, a file of dialogues, or a person who types.
 
-    `edos respond "I lost my job." --model models/chat` prints the label that the model chose for its answer, how
+    `edos respond "I lost my job."` prints the label that the model chose for its answer, how
     probable that is, and the answer. A file becomes lines `{"dialogue_id", "turns": [{"text"}], "answers": [{"text",
     "label", "probability", "score"}]}`, in the same order, with all that stood beside. A chat ends at the end of
     the input (Ctrl-D); `/new` begins anew, `/label consoling` forces a label, `/label` has it predicted again.

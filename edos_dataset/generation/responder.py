@@ -89,8 +89,8 @@ class Responder:
         """Return the responder that ships under a name, lies in a folder, or is the Hub's.
 
         Args:
-            name: of a model that ships (`chat`); a folder with a model and its tokenizer, its predictor in the folder `predictor` of it if it has one;
-                or a Hub id.
+            name: of a model that ships (`chat`); a folder with a model and its tokenizer, its predictor in the folder
+                `predictor` of it if it has one; or a Hub id.
             trust: run the code that came with the model, where its configuration names some; ours never needs it.
             device: torch device, such as `cpu` or `cuda`.
             labeler: as for the class.
