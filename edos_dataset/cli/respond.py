@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from edos_dataset.cli.chat import answer_lines, chat_on, plain_answers
-from edos_dataset.cli.console import emit, progress_bars, say, status
+from edos_dataset.cli.console import emit, note, progress_bars, say, status
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import (
     MODELS,
@@ -131,7 +131,7 @@ def _check_usage(texts: list[str], chat: bool, out: Path | None) -> None:
 
 def _answer_texts(texts: list[str], stage: "AnswerDialogues", settings: dict[str, Any], as_json: bool) -> None:
     """Print the answers to the turns of one dialogue."""
-    from edos_dataset.generation.conversation import Conversation
+    from edos_dataset.generation.conversation import Conversation, remarks_on
     from edos_dataset.releases.given.dialogue import checked_text
 
     turns = [checked_text(text, f"turn {number}") for number, text in enumerate(texts, 1)]
@@ -140,6 +140,8 @@ def _answer_texts(texts: list[str], stage: "AnswerDialogues", settings: dict[str
         conversation = Conversation(stage.responder, settings)
         labels = [conversation.say(turn) for turn in turns]
         answers = conversation.answer(stage.label)
+    for remark in remarks_on(turns, stage.responder, stage.model):
+        note(remark)
     told = [{"text": text, "label": label} for text, label in zip(turns, labels, strict=True)]
     emit({"turns": told, "answers": plain_answers(answers)}, as_json, answer_lines(answers))
 

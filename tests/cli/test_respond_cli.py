@@ -136,6 +136,12 @@ def test_without_a_model_the_default_one_answers(models, monkeypatch):
     assert told["answers"] == rows(python(models, ["where is the dog"]))
 
 
+def test_a_turn_that_is_cut_is_said(models):
+    done = respond(models, "where is the dog " * 40)
+    assert done.exit_code == 0 and "the model reads its end alone, 58" in " ".join(done.stderr.split())
+    assert "reads its end alone" not in respond(models, "where is the dog").stderr
+
+
 BAD = {
     "no such label": (["so", "--label", "happyness"], 1, "unknown label 'happyness'"),
     "blank": ([" "], 1, "turn 1: a turn has no text"),
