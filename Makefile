@@ -39,7 +39,7 @@ lint: install
 space: install
 	$(BIN)/python spaces/labeler/app.py $(if $(SEED),--seed '$(SEED)') $(if $(PORT),--port $(PORT))
 
-# The page of spaces/chat on this machine. MODEL: folder or Hub id of a response model.
+# The page of spaces/chat on this machine. MODEL: folder or Hub id of another response model than the one that ships.
 chat: install
 	$(BIN)/python spaces/chat/app.py $(if $(MODEL),--model '$(MODEL)') $(if $(PORT),--port $(PORT))
 

@@ -13,7 +13,7 @@ from accelerate import Accelerator
 
 from edos_dataset.arrays import Doubles, Ints
 from edos_dataset.generation.backbones import PromptWriter
-from edos_dataset.generation.loading import PREDICTOR
+from edos_dataset.generation.packed import PREDICTOR
 from edos_dataset.generation.responder import Responder
 from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labels import LABEL_IDS

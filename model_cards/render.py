@@ -10,12 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from edos_dataset.generation.shipped import SHIPPED as RESPONDERS
+from edos_dataset.generation.shipped import WEIGHTS
 from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.packed import identify
 from edos_dataset.labeling.models.shipped import SHIPPED, ShippedModel
 from edos_dataset.labeling.models.static import StaticLabeler
 from edos_dataset.publishing.cards.markdown import interval, percent, table
 from edos_dataset.publishing.cards.model import render_model_card
+from edos_dataset.publishing.cards.response import render_response_card
 from edos_dataset.runs.shards import write_text
 
 COMPARISON = Path(__file__).parents[1] / "evaluation" / "baselines.json"
@@ -66,6 +69,17 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     # What the record of a linear head lacks was measured later, on the same part with the same weights.
     metrics = {key: compared[key] for key in ("macro_precision", "macro_recall", "intervals")} | metrics
     return render_model_card(facts, metrics, _beside(model, task, part))
+
+
+def render_responder(name: str, folder: Path) -> str:
+    """Return the card of a response model that ships.
+
+    Args:
+        name: by which the package has it.
+        folder: what `training/pack_generator.py` wrote.
+    """
+    record, figures = (json.loads((folder / f"{part}.json").read_text("utf-8")) for part in ("record", "metrics"))
+    return render_response_card(record | {"name": name, "shipped_as": name}, figures)
 
 
 def task_of(model: ShippedModel) -> str:
@@ -178,6 +192,10 @@ def main() -> None:
     for model in SHIPPED.values():
         path = Path(__file__).with_name(f"{model.name}.md")
         write_text(path, render(model, comparison, domain))
+        sys.stdout.write(f"{path}\n")
+    for name in RESPONDERS:
+        path = Path(__file__).with_name(f"{name}.md")
+        write_text(path, render_responder(name, WEIGHTS / name))
         sys.stdout.write(f"{path}\n")
 
 

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from edos_dataset.cli.chat import answer_lines, chat_on, plain_answers
-from edos_dataset.cli.console import emit, progress_bars, say, status
+from edos_dataset.cli.console import emit, note, progress_bars, say, status
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import (
     MODELS,
@@ -48,7 +48,8 @@ def respond(
         typer.Option(help="File of JSON lines to write, `-` for standard output.", show_default=False),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="What answers: folder or Hub id of a response model.", show_default=False)
+        str | None,
+        typer.Option(help="What answers: name, folder or Hub id of a response model.", show_default="chat"),
     ] = None,
     model_revision: Annotated[
         str | None, typer.Option(help="Revision of the Hub's model: tag, branch or commit.", show_default="main")
@@ -77,7 +78,7 @@ def respond(
 ) -> None:
     """Answer a text, a dialogue, a file of dialogues, or a person who types.
 
-    `edos respond "I lost my job." --model models/chat` prints the label that the model chose for its answer, how
+    `edos respond "I lost my job."` prints the label that the model chose for its answer, how
     probable that is, and the answer. A file becomes lines `{"dialogue_id", "turns": [{"text"}], "answers": [{"text",
     "label", "probability", "score"}]}`, in the same order, with all that stood beside. A chat ends at the end of
     the input (Ctrl-D); `/new` begins anew, `/label consoling` forces a label, `/label` has it predicted again.
@@ -130,7 +131,7 @@ def _check_usage(texts: list[str], chat: bool, out: Path | None) -> None:
 
 def _answer_texts(texts: list[str], stage: "AnswerDialogues", settings: dict[str, Any], as_json: bool) -> None:
     """Print the answers to the turns of one dialogue."""
-    from edos_dataset.generation.conversation import Conversation
+    from edos_dataset.generation.conversation import Conversation, remarks_on
     from edos_dataset.releases.given.dialogue import checked_text
 
     turns = [checked_text(text, f"turn {number}") for number, text in enumerate(texts, 1)]
@@ -139,6 +140,8 @@ def _answer_texts(texts: list[str], stage: "AnswerDialogues", settings: dict[str
         conversation = Conversation(stage.responder, settings)
         labels = [conversation.say(turn) for turn in turns]
         answers = conversation.answer(stage.label)
+    for remark in remarks_on(turns, stage.responder, stage.model):
+        note(remark)
     told = [{"text": text, "label": label} for text, label in zip(turns, labels, strict=True)]
     emit({"turns": told, "answers": plain_answers(answers)}, as_json, answer_lines(answers))
 

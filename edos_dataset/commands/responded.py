@@ -26,13 +26,13 @@ def respond(
 ) -> list[list[Candidate]]:
     """Answer dialogues, each under the label that is predicted for the answer, or under a given one.
 
-        edos_dataset.respond("I lost my job.", "models/chat", label="consoling")[0][0].text
+        edos_dataset.respond("I lost my job.", label="consoling")[0][0].text
 
     The model is loaded at the first call and kept for the next ones of the process. No text is logged or kept.
 
     Args:
         dialogues: one text, or a list of dialogues: each a text, or the list of its turns, oldest first.
-        model: folder or Hub id of a response model; by default the one that ships, if one does.
+        model: name, folder or Hub id of a response model; by default `chat`, which ships.
         label: label of the answers, by name or id, or one for each dialogue; by default predicted.
         candidates: answers to each dialogue: under that label, or else under as many predicted ones.
         beams: answers that the search follows at a time.

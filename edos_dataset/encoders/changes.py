@@ -14,9 +14,9 @@ import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.encoders.rounding import FACTOR, rounded
 
 Tensors = dict[str, npt.NDArray[Any]]
-_FACTOR = ":factor"
 
 
 def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MODEL) -> Tensors:
@@ -34,10 +34,7 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
         if start is None or value.ndim != 2:
             packed[name] = value.astype(np.float16)
             continue
-        change = value.astype(np.float32) - start
-        factor = np.maximum(np.abs(change).max(axis=1, keepdims=True) / 127, 1e-12).astype(np.float32)
-        packed[name] = np.rint(change / factor).astype(np.int8)
-        packed[name + _FACTOR] = factor
+        packed[name], packed[name + FACTOR] = rounded(value.astype(np.float32) - start)
     return packed
 
 
@@ -50,10 +47,10 @@ def restore(packed: Tensors, names: Collection[str], backbone: str = DEFAULT_MOD
     """
     weights: Tensors = {name: value for name, value in _backbone(backbone).items() if name in names}
     for name, value in packed.items():
-        if name.endswith(_FACTOR):
-            packed[name.removesuffix(_FACTOR)]  # without it the backbone's own would pass for what was learned
+        if name.endswith(FACTOR):
+            packed[name.removesuffix(FACTOR)]  # without it the backbone's own would pass for what was learned
         elif value.dtype == np.int8:
-            weights[name] = weights[name] + value.astype(np.float32) * packed[name + _FACTOR]
+            weights[name] = weights[name] + value.astype(np.float32) * packed[name + FACTOR]
         else:
             weights[name] = value.astype(np.float32)
     return weights

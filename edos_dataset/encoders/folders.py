@@ -6,6 +6,8 @@ Arrays are safetensors and nothing else: formats that run code when they are rea
 
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +57,36 @@ def read_folder(folder: str | Path, file: str) -> tuple[Arrays, dict[str, str], 
     if not (folder / file).is_file():
         raise FileNotFoundError(f"no turn scorer in {str(folder)!r}: expected a folder with {file} and {_RECORD}")
     return *read_arrays(folder / file), read_json(folder / _RECORD)
+
+
+def kept_folder(name: str) -> Path:
+    """Return where what the package ships packed is kept, unpacked, once a machine: in the cache of Hugging Face."""
+    from huggingface_hub.constants import HF_HOME
+
+    return Path(HF_HOME) / "edos" / name
+
+
+@contextmanager
+def whole_folder(folder: Path, proof: str = "config.json") -> Iterator[Path]:
+    """Yield a temporary folder, which after the `with` block has the name of `folder`: that is whole or absent, whoever
+    else writes the same.
+
+    Args:
+        folder: absent or empty.
+        proof: a file of it: if it is there after all, another process was faster, and its folder stays.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as parent:
+        work = Path(parent) / folder.name
+        work.mkdir()
+        yield work
+        try:
+            if folder.is_dir():
+                folder.rmdir()
+            os.rename(work, folder)
+        except OSError:
+            if not (folder / proof).is_file():
+                raise
 
 
 def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:

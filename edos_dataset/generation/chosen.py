@@ -3,32 +3,21 @@
 from functools import lru_cache
 from pathlib import Path
 
-from edos_dataset.generation.loading import PREDICTOR
+from edos_dataset.generation.packed import PREDICTOR
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.shipped import SHIPPED
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.saved_model import model_digest
 
-DEFAULT_MODEL: str | None = None
-"""Folder or Hub id of the model that answers where none is named; None while no model ships."""
+DEFAULT_MODEL = SHIPPED[0]
+"""Name of the model that answers where none is named."""
 
 
 def chosen_model(name: str | Path | None) -> str:
-    """Return the folder or Hub id of the model that is meant: the one named, or the default one.
-
-    Raises:
-        ValueError: none is named and none ships; the message says how to come by one.
+    """Return the shipped name, the folder or the Hub id of the model that is meant: the one named, or the default
+    one.
     """
-    if name is not None and str(name).strip():
-        return str(name)
-    if DEFAULT_MODEL is None:
-        raise ValueError(
-            "no response model comes with this package yet: name one (--model), its folder or its Hub id, owner/model. "
-            "In a clone of the repository two commands train a small one, in hours on two cores: "
-            "accelerate launch training/train_generator.py --recipe training/recipes/small/empathetic.yaml --data-dir "
-            f"DATA --out models/chat; then with small/predictor.yaml and --out models/chat/{PREDICTOR}. DATA holds "
-            "EmpatheticDialogues: `edos download` lists it"
-        )
-    return DEFAULT_MODEL
+    return str(name) if name is not None and str(name).strip() else DEFAULT_MODEL
 
 
 @lru_cache(maxsize=2)

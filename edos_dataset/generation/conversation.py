@@ -1,10 +1,14 @@
 """A conversation with a response model, held in memory and nowhere else."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from edos_dataset.generation.responder import Candidate, Responder
+from edos_dataset.generation.shipped import SHIPPED
+from edos_dataset.generation.writers import TransformerWriter
 from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.languages.detection import contradict_language
 
 
 @dataclass
@@ -60,3 +64,22 @@ class Conversation:
     def forget(self) -> None:
         """Begin anew."""
         self.turns, self.labels = [], []
+
+
+def remarks_on(turns: Sequence[str], responder: Responder, model: str) -> list[str]:
+    """Return what is to be said of turns that a model can't read well: a sentence for a last turn longer than it reads,
+    and one for another language than it knows, where that is known.
+
+    Args:
+        turns: of a dialogue, oldest first.
+        responder: answers it.
+        model: its name; those that ship know English only.
+    """
+    writer, found = responder.writer, []
+    if isinstance(writer, TransformerWriter):
+        size = len(writer.tokenizer(turns[-1], add_special_tokens=False)["input_ids"]) + 2  # framed by end tokens
+        if size > writer.max_tokens:
+            found.append(f"the last turn has {size:,} tokens; the model reads its end alone, {writer.max_tokens}")
+    if model in SHIPPED and contradict_language(turns, "en") is not None:
+        found.append(f"this doesn't look English; the model {model!r} knows English only")
+    return found

@@ -14,13 +14,12 @@ from edos_dataset.encoders.folders import read_json
 from edos_dataset.generation.backbones import ADAPTER, base_of, load_backbone
 from edos_dataset.generation.config import PredictorConfig, ResponseConfig
 from edos_dataset.generation.model import ResponseModel
+from edos_dataset.generation.packed import PREDICTOR
 from edos_dataset.generation.predictor import ResponsePredictor
+from edos_dataset.generation.shipped import SHIPPED, SHIPPED_RESPONDERS, shipped_folder
 from edos_dataset.generation.writers import LabelPredictor, TransformerWriter, Writer
 from edos_dataset.labeling.models.saved_model import ModelError, check_tokenizer, check_weights, loading
 from edos_dataset.labels import LABELS
-
-PREDICTOR = "predictor"
-"""Name of the predictor's folder in that of the model."""
 
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 _HUB_OTHERS = ["onnx/*", "openvino/*"]
@@ -34,7 +33,7 @@ def load_writer(
     A model that is not of this package may be any language model, or an adapter of one, which is fetched too.
 
     Args:
-        name: a folder or a Hub id.
+        name: in this order: a model that ships (`generation.shipped`), a folder, a Hub id.
         trust: run the code that came with the model, where its configuration names some; ours never needs it.
         device: torch device.
         revision: of a model of the Hub: a tag, a branch or a commit. The model that an adapter is for comes in the
@@ -107,10 +106,12 @@ def load_own(folder: Path, kind: Any, device: str, packed: bool = True) -> tuple
 
 def _there(name: str, code: bool, revision: str | None) -> Path:
     """Return a model's folder, or the local copy of a model of the Hub, with its code where that is trusted."""
-    if Path(name).is_dir():
+    shipped = name in SHIPPED
+    if shipped or Path(name).is_dir():
         if revision is not None:
-            raise ValueError(f"the revision is {revision!r}, but only the Hub has revisions, and {name} is a folder")
-        return Path(name)
+            what = "comes with this package" if shipped else "is a folder"
+            raise ValueError(f"the revision is {revision!r}, but only the Hub has revisions, and {name} {what}")
+        return shipped_folder(name) if shipped else Path(name)
     import huggingface_hub
 
     wanted = [*_HUB_FILES, *(["*.py"] if code else [])]
@@ -122,5 +123,6 @@ def _there(name: str, code: bool, revision: str | None) -> Path:
     except (OSError, ValueError) as error:
         meant = repr(name) if revision is None else f"{name!r} in the revision {revision!r}"
         raise ValueError(
-            f"{meant} is neither a folder nor a model that the Hub gave: {error}; give the Hub id as owner/model"
+            f"{meant} is neither a folder nor a model that the Hub gave: {error}; give the Hub id as owner/model, or "
+            f"{SHIPPED_RESPONDERS}, which comes with this package"
         ) from error

@@ -13,7 +13,8 @@ import numpy as np
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.checks import check_device
 from edos_dataset.generation.answering import Job, write_answers
-from edos_dataset.generation.loading import PREDICTOR, load_predictor, load_writer
+from edos_dataset.generation.loading import load_predictor, load_writer
+from edos_dataset.generation.packed import PREDICTOR
 from edos_dataset.generation.writers import LabelPredictor, Writer
 from edos_dataset.labeling.models.dialogues import dialogues_given
 from edos_dataset.labeling.models.labelers import load_labeler
@@ -85,11 +86,11 @@ class Responder:
         batch: int | None = None,
         revision: str | None = None,
     ) -> "Responder":
-        """Return the responder in a folder, or of a model of the Hub.
+        """Return the responder that ships under a name, lies in a folder, or is the Hub's.
 
         Args:
-            name: a folder with a model and its tokenizer, its predictor in the folder `predictor` of it if it has one;
-                or a Hub id.
+            name: of a model that ships (`chat`); a folder with a model and its tokenizer, its predictor in the folder
+                `predictor` of it if it has one; or a Hub id.
             trust: run the code that came with the model, where its configuration names some; ours never needs it.
             device: torch device, such as `cpu` or `cuda`.
             labeler: as for the class.

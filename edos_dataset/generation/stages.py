@@ -20,7 +20,7 @@ class AnswerDialogues(Stage):
     """Answer dialogues: any table with turns gets the column `answers`, of schema.ANSWERS, best first.
 
     Args:
-        model: folder or Hub id of a response model.
+        model: name (`chat`), folder or Hub id of a response model.
         label: name of the label that every answer is to have; null to have it predicted.
         candidates: answers to each dialogue.
         beams: answers that the search follows at a time.

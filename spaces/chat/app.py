@@ -1,5 +1,5 @@
 """The Space: talk with a response model, see the label of every turn and the one predicted for the answer, force
-another, and go on with the answer you choose. Run it with `make chat MODEL=...`, or `python app.py --help`.
+another, and go on with the answer you choose. Run it with `make chat`, or `python app.py --help`.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import chat_page
 import gradio as gr
 from conversation import MAX_CANDIDATES, Answerer, Answers, Dialogue, Reading, answers_as_json
 
+from edos_dataset.generation.chosen import DEFAULT_MODEL
 from edos_dataset.generation.responder import Responder
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labels import GROUPS, parse_label
@@ -39,16 +40,13 @@ _EXAMPLES = {
 }
 
 
-def build(answerer: Answerer | None) -> gr.Blocks:
-    """Return the page; without a model it says how to set one."""
+def build(answerer: Answerer) -> gr.Blocks:
+    """Return the page."""
     with gr.Blocks(title=TITLE, analytics_enabled=False) as blocks:
         gr.Markdown(_INTRO)
-        if answerer is None:
-            gr.HTML(chat_page.NO_MODEL, elem_classes="edos", elem_id="unset")
-        else:
-            gr.HTML(chat_page.WARNING, elem_classes="edos", elem_id="warning")
-            Conversation(answerer)
-        gr.HTML(chat_page.about(answerer.name if answerer else None), elem_classes="edos", elem_id="about")
+        gr.HTML(chat_page.WARNING, elem_classes="edos", elem_id="warning")
+        Conversation(answerer)
+        gr.HTML(chat_page.about(answerer.name), elem_classes="edos", elem_id="about")
     return blocks
 
 
@@ -206,8 +204,9 @@ def main(arguments: list[str] | None = None) -> None:
     settings = os.environ
     parser.add_argument(
         "--model",
-        default=settings.get("EDOS_RESPONDER") or None,
-        help="folder or Hub id of a response model; no code that lies beside it is run",
+        default=settings.get("EDOS_RESPONDER") or DEFAULT_MODEL,
+        help=f"name, folder or Hub id of a response model; default: {DEFAULT_MODEL}, which comes with the package. No "
+        "code that lies beside it is run",
     )
     parser.add_argument(
         "--labeler", default=settings.get("EDOS_LABELER") or "general", help="model that labels turns; default: general"
@@ -222,15 +221,11 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.beams < 1:
         parser.error(f"--beams is a whole number from 1, got {given.beams}")
-    answerer = None
     try:
-        if given.model:
-            tell(f"loading the model {given.model} and the labeler {given.labeler}")
-            responder = Responder.load(given.model, device=default_device(), labeler=given.labeler)
-            answerer = Answerer(responder, given.model, given.beams)
-            answerer.read([["Hello."]])  # the first visitor need not wait for the weights
-        else:
-            tell("no model is set: --model, or the variable EDOS_RESPONDER")
+        tell(f"loading the model {given.model} and the labeler {given.labeler}")
+        responder = Responder.load(given.model, device=default_device(), labeler=given.labeler)
+        answerer = Answerer(responder, given.model, given.beams)
+        answerer.read([["Hello."]])  # the first visitor need not wait for the weights
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
     tell("building the page")

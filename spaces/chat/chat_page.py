@@ -11,19 +11,13 @@ from pathlib import Path
 from conversation import Answers, Dialogue, Reading
 
 from edos_dataset.generation.responder import Candidate
+from edos_dataset.generation.shipped import SHIPPED
 from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
 from edos_dataset.publishing.cards.markdown import percent
 from edos_dataset.web.drawing import GROUPS, bars, beware, chip, group_of, mark
 
 TOP = 10
 """Labels shown of what is predicted for the answer before the others are opened."""
-
-NO_MODEL = """\
-<p class="message warning" role="status"><b>No model is set.</b> This page answers with a response model of your choice;
-none comes with it.</p>
-<p>On your machine: <code>make chat MODEL=models/mine</code>, a folder that <code>training/train_generator.py</code>
-wrote, or the id of a model of the Hub. On the Hub: set the variable <code>EDOS_RESPONDER</code> in the Space's settings
-to the id, such as <code>NAMESPACE/responder</code>, and restart it.</p>"""
 
 WARNING = (
     '<p class="message warning"><b>Beware. A machine wrote these answers.</b> It understands nothing and feels '
@@ -111,19 +105,20 @@ def answer(candidate: Candidate, reading: Reading, number: int) -> str:
     )
 
 
-def about(name: str | None) -> str:
+def about(name: str) -> str:
     """Return what such models do wrong, and which model this is.
 
     Args:
-        name: its folder or Hub id; None where there is none.
+        name: that by which it ships, its folder or its Hub id.
     """
-    facts = list(_WRONG)
-    if name is not None:
-        # Of a folder its own name alone: where it lies on the machine is nobody's business.
-        shown = f"<code>{escape(Path(name).name)}</code>, a folder of this machine"
-        if not Path(name).is_dir():
-            shown = f'<a href="https://huggingface.co/{escape(name)}">{escape(name)}</a>; read its card'
-        facts.append(f"<b>The model</b> is {shown}. Its licence, and those of what it learned from, bind its users.")
+    # Of a folder its own name alone: where it lies on the machine is nobody's business.
+    shown = f"<code>{escape(Path(name).name)}</code>, a folder of this machine"
+    if name in SHIPPED:
+        shown = f"<code>{escape(name)}</code>, which comes with edos-dataset, for non-commercial use"
+    elif not Path(name).is_dir():
+        shown = f'<a href="https://huggingface.co/{escape(name)}">{escape(name)}</a>; read its card'
+    bound = f"<b>The model</b> is {shown}. Its licence, and those of what it learned from, bind its users."
+    facts = [*_WRONG, bound]
     return f"<h3>What such models do wrong</h3><ul class='facts'>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>"
 
 

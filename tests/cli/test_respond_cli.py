@@ -130,16 +130,16 @@ def test_no_text_is_logged_or_kept(models, tmp_path, monkeypatch, caplog, how):
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_without_a_model_it_says_how_to_come_by_one(models, monkeypatch):
-    done = edos("respond", "so", *FEW)
-    assert done.exit_code == 1
-    for word in ("--model", "Hub id", "training/train_generator.py", "small/empathetic.yaml", "small/predictor.yaml"):
-        assert word in done.stderr
-    with pytest.raises(ValueError, match="no response model comes with this package"):
-        edos_dataset.respond("so")
+def test_without_a_model_the_default_one_answers(models, monkeypatch):
     monkeypatch.setattr(chosen, "DEFAULT_MODEL", str(models / "chat"))
     told = json.loads(edos("respond", "where is the dog", "--json", *FEW).stdout)
     assert told["answers"] == rows(python(models, ["where is the dog"]))
+
+
+def test_a_turn_that_is_cut_is_said(models):
+    done = respond(models, "where is the dog " * 40)
+    assert done.exit_code == 0 and "the model reads its end alone, 58" in " ".join(done.stderr.split())
+    assert "reads its end alone" not in respond(models, "where is the dog").stderr
 
 
 BAD = {

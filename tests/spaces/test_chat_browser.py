@@ -160,16 +160,6 @@ def test_a_program_asks_for_answers(started, model):
     assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/respond"]
 
 
-def test_without_a_model_the_page_says_what_to_set(commands, browser, tmp_path):
-    with started_space("chat", commands / "python", tmp_path, EDOS_RESPONDER="") as address:
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.goto(address)
-        page.wait_for_selector("#unset", timeout=WAIT)
-        assert "EDOS_RESPONDER" in page.locator("#unset").inner_text()
-        assert page.locator("#turn").count() == 0 and page.locator("#about li").count() > 5
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_a_model_that_cannot_be_loaded_is_said_before_the_page_opens(environment, tmp_path):
     environment["EDOS_RESPONDER"] = "no/model"
     done = subprocess.run(

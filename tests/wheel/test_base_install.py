@@ -48,6 +48,12 @@ def test_subtitles_become_dialogues_with_labels_of_the_fast_model(films):
     assert subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, cwd=films).stdout == "True\n"
 
 
+def test_a_text_is_answered_by_the_model_that_ships(tmp_path):
+    done = edos("respond", "I lost my job.", "--labeler", "fast", "--beams", "2", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["answers"][0]["text"]
+
+
 def test_the_default_labels_ask_for_their_extra(films):
     done = edos("curate", "films/vtt", "--out", "edos", "--workers", "1", folder=films)
     assert done.returncode == 1

@@ -7,9 +7,7 @@ labels that this rounding changes are counted when a model is packed (`training/
 
 import hashlib
 import json
-import os
 import shutil
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from safetensors.numpy import load_file, save
 
 from edos_dataset.encoders.changes import changes, restore
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
-from edos_dataset.encoders.folders import read_json
+from edos_dataset.encoders.folders import kept_folder, read_json, whole_folder
 from edos_dataset.labeling.models.context_labeler import READ
 from edos_dataset.labeling.models.saved_model import our_model
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
@@ -80,34 +78,27 @@ def unpack(name: str, out: Path | None = None) -> Path:
     if out is not None:
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"{out} is not empty: name a new folder")
-        out.parent.mkdir(parents=True, exist_ok=True)
         _write(model, out)
         return out
-    from huggingface_hub.constants import HF_HOME
-
     from edos_dataset.labeling.models import classifier, context, context_layer, convention_head, dialogue_pipeline
 
     # The code lies beside the weights, so a folder of another version of this package is another one.
     code_of = (classifier, context, context_layer, convention_head, dialogue_pipeline)
     travels = (Path(str(module.__file__)) for module in code_of)
     code = hashlib.sha256(b"".join(path.read_bytes() for path in travels))
-    folder = Path(HF_HOME) / "edos" / f"{identify(name).replace('@', '-')}-{code.hexdigest()[:8]}"
+    folder = kept_folder(f"{identify(name).replace('@', '-')}-{code.hexdigest()[:8]}")
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
         _write(model, folder)
     return folder
 
 
 def _write(shipped: ShippedModel, folder: Path) -> None:
-    """Write the model folder under a temporary name and rename it, so that it is whole or absent, whoever else does the
-    same.
-    """
+    """Write the model folder, whole or not at all."""
     import torch
     from transformers import AutoTokenizer
 
     source = shipped.weights
-    with tempfile.TemporaryDirectory(dir=folder.parent) as parent:
-        work = Path(parent) / "model"
+    with whole_folder(folder) as work:
         kind = our_model(source)
         model = kind(kind.config_class.from_dict(_settings(shipped)))
         weights = restore(load_file(source / _FILE), model.state_dict().keys())
@@ -118,13 +109,6 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
             shutil.copyfile(shipped.card, work / "README.md")
         for name, content in records_of(shipped).items():
             (work / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        try:
-            if folder.is_dir():
-                folder.rmdir()
-            os.rename(work, folder)
-        except OSError:
-            if not (folder / "config.json").is_file():  # else another process was faster
-                raise
 
 
 def records_of(shipped: ShippedModel) -> dict[str, dict[str, Any]]:

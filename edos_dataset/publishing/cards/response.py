@@ -60,6 +60,10 @@ _FIGURES = (
     ("perplexity_per_word", "perplexity, a word", "{:,.1f}"),
     ("cross_entropy", "cross-entropy, nats", "{:.4f}"),
 )
+_NOT_COMMERCIAL = (
+    "**It is for non-commercial use.** Data that it learned from may be used for nothing else (CC BY-NC), and whether "
+    "a model may learn from the texts of films at all is disputed: see the licences below."
+)
 
 _LEAST_GAIN = 0.02
 """Nats a target that a history has to be worth to a model that reads it."""
@@ -72,7 +76,8 @@ def render_response_card(record: Row, figures: Row, beside: str = "") -> str:
         record: how it was made (`record.json` of `training/train_generator.py`). Needed: `name` and `task`, the
             recipe's kind. Used where there: `data` (rows of `source`, `dialogues`, `licence`, `labels`, `sha256`),
             `split`, `left_out`, `parameters`, `limitations`, `recipe`, `seed`, `command`, and what
-            `render_model_card` takes of the training.
+            `render_model_card` takes of the training; `packing` (of `training/pack_generator.py`) and `shipped_as`, the
+            name by which the package has it.
         figures: content of `metrics.json`: `validation`, `test` and `unigram`; empty if nothing was measured.
         beside: Markdown for the end of the results, such as a comparison with other models.
 
@@ -85,16 +90,20 @@ def render_response_card(record: Row, figures: Row, beside: str = "") -> str:
             f"{record.get('name')!r} and {record.get('task')!r}"
         )
     base = (record.get("recipe") or {}).get("base_model") or None
+    shipped = record.get("shipped_as")
     facts = {**record, "base_model": base or record.get("start") or "none", "architecture": record["task"]}
+    facts.pop("packing", None)
     template = Template((cards_folder() / "templates" / "response.md").read_text(encoding="utf-8"))
     return template.substitute(
         metadata=_metadata(record, figures, base),
         name=plain(record["name"]),
-        what=_WHAT[record["task"]] + (f" It stands on {code(base)}, whose licence holds, too." if base else ""),
+        what=_WHAT[record["task"]]
+        + (f" It stands on {code(base)}, whose licence holds, too." if base else "")
+        + (f" It comes with the package edos-dataset, as {code(shipped)}, its default." if shipped else ""),
         flaws=_flaws(record, figures),
-        use=_use(record["task"]),
+        use=_use(record["task"], shipped),
         data=_data(record),
-        results=_results(figures) + (f"\n\n{beside}" if beside else ""),
+        results=_results(figures) + _packing(record) + (f"\n\n{beside}" if beside else ""),
         training=_parameters(record) + training_section(facts),
         energy=energy(record),
         command=fenced(record["command"]) if record.get("command") else f"The command is {MISSING}.",
@@ -152,6 +161,8 @@ def _flaws(record: Row, figures: Row) -> str:
             lines.insert(0, f"**It is wrong on {wrong} of its test answers** when it may name one label only.")
         else:
             lines.append(f"**It knows little of what comes:** {wrong} of the next tokens of true answers surprise it.")
+    if any("NC" in str(row.get("licence")) for row in record.get("data", [])):
+        lines.append(_NOT_COMMERCIAL)
     gain = test.get("history_gain")
     if gain is not None and gain < _LEAST_GAIN:
         read = f"with its own history a target costs it {gain:.3f} nats less than with another pair's"
@@ -160,17 +171,20 @@ def _flaws(record: Row, figures: Row) -> str:
     return "\n".join(f"- {prose(line)}" for line in lines)
 
 
-def _use(task: str) -> str:
+def _use(task: str, shipped: str | None = None) -> str:
     if task == "predictor":
         return (
             "Put its folder, under the name `predictor`, into that of a response model: `edos respond` takes its "
             "probabilities to choose the label of an answer."
         )
     forced = ', label="consoling"' if task == "empathetic" else ""
+    package, option, named = "edos-dataset", f' --model "{PLACEHOLDER}"', f', "{PLACEHOLDER}"'
+    if shipped:  # the default, with the labeler of the turns that it needs
+        package, option, named = '"edos-dataset[offline]"', "", ""
     own = (
-        f'```console\n$ pip install edos-dataset\n$ edos respond "I lost my job." --model "{PLACEHOLDER}"\n'
-        f'$ edos respond --chat --model "{PLACEHOLDER}"\n```\n\n```python\nimport edos_dataset\n\n'
-        f'edos_dataset.respond("I lost my job.", "{PLACEHOLDER}"{forced})[0][0].text\n```'
+        f'```console\n$ pip install {package}\n$ edos respond "I lost my job."{option}\n'
+        f"$ edos respond --chat{option}\n```\n\n```python\nimport edos_dataset\n\n"
+        f'edos_dataset.respond("I lost my job."{named}{forced})[0][0].text\n```'
     )
     if task not in ("plain", "empathetic"):
         return own
@@ -219,6 +233,28 @@ def _results(figures: Row) -> str:
     of = f"On {pairs:,} held-out pairs" if pairs is not None else "On the held-out pairs"
     heads = ["figure", "validation", "test", "test, by frequencies alone"]
     return f"{of}, all of them, so without intervals.\n\n{table(heads, rows)}"
+
+
+def _packing(record: Row) -> str:
+    """Return what rounding the weights to 8 bits changed, after these figures were taken."""
+    told = record.get("packing")
+    if not told:
+        return ""
+    lines = [
+        f"Its weights were then rounded to 8 bits: perplexity a token {told['perplexity_before']:,.2f} before and "
+        f"{told['perplexity_after']:,.2f} after, on {told['test_pairs']:,} test pairs."
+    ]
+    if "predictor_accuracy_after" in told:
+        before, after = (percent(told[f"predictor_accuracy_{when}"]) for when in ("before", "after"))
+        lines.append(
+            f"Its predictor names the label of {before} of {told['predictor_pairs']:,} test answers before and of "
+            f"{after} after."
+        )
+    lines.append(
+        f"Of {told['answers']:,} greedy answers {percent(told['equal_answers'])} stayed the same word by word, and "
+        f"{percent(told['equal_labels'])} of their labels."
+    )
+    return "\n\n" + " ".join(lines)
 
 
 def _parameters(record: Row) -> str:
