@@ -6,6 +6,7 @@ where their longest one is, of `LEAST_WORDS` words or more. Near-copies are foun
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -79,21 +80,13 @@ def copies(
         }
         for split in splits
     }
-    for split, found in within.items():
-        found["alike"] = max(found["copies"], near(split, split, None))
-    between = [
-        {
-            "of": one,
-            "in": other,
-            "dialogues": len(whole[one]),
-            **_leaks((whole[one], longest[one]), (whole[other], longest[other])),
-        }
-        for one in splits
-        for other in splits
-        if one != other
-    ]
-    for row in between:
-        row["alike"] = max(row["copies"], near(row["of"], row["in"], None))
+    for split, own in within.items():
+        own["alike"] = max(own["copies"], near(split, split, None))
+    between = []
+    for split, second in permutations(splits, 2):
+        found = _leaks((whole[split], longest[split]), (whole[second], longest[second]))
+        alike = max(found["copies"], near(split, second, None))
+        between.append({"of": split, "in": second, "dialogues": len(whole[split]), **found, "alike": alike})
     mine = tuple(np.concatenate(list(each.values())) if each else np.zeros(0, np.uint64) for each in (whole, longest))
     against = {}
     for name, theirs in others.items():

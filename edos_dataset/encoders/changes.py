@@ -26,7 +26,8 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
         weights: by name; those of the backbone begin with "encoder.".
         backbone: the name of an encoder that training began with, as `model_folder` knows it.
     """
-    base, packed = _backbone(backbone), {}
+    base = _backbone(backbone)
+    packed: Tensors = {}
     for name, value in weights.items():
         start = base.get(name)
         if start is not None and np.array_equal(start, value):
