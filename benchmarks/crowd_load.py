@@ -34,6 +34,7 @@ from edos_dataset.crowd.workers import invite
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import write_text
 
+PASSWORD = "of the benchmark"
 _START = 120.0  # seconds that a server may take to answer, on a busy machine
 
 
@@ -56,7 +57,7 @@ class Server:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "edos_dataset", "crowd", "serve", str(self.batch), *options],
             stdout=subprocess.DEVNULL,
-            env={**os.environ, "EDOS_CROWD_PASSWORD": "of the benchmark"},
+            env={**os.environ, "EDOS_CROWD_PASSWORD": PASSWORD},
         )
         ends = time.monotonic() + _START
         while True:
