@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from edos_dataset.cli.console import say
 from edos_dataset.cli.errors import explained
@@ -57,8 +58,8 @@ def hits(
     least, most = batch.cost
     say(
         [
-            f"{batch.kind}: {len(batch.hits):,} HITs with {items:,} questions, {batch.workers} people each",
+            f"{batch.kind}: {len(batch.hits):,} HIT{'s' * (len(batch.hits) != 1)} with {items:,} questions, {batch.workers} people each",
             f"{least:,.2f} to {most:,.2f} US dollars, a platform's fee not counted",
-            f"edos crowd serve {out}",
+            f"edos crowd serve {escape(str(out))}",
         ]
     )
