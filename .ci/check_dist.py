@@ -28,6 +28,8 @@ REQUIRED = (
     "model_cards/chat.md",
     "segmentation/turns/weights/net/net.safetensors",
     "crowd/spellings.yaml",
+    "crowd/quiz.jsonl",
+    "web/crowd/assets/layout.html",
     "augmentation/audit_page.html",
     "web/page.css",
 )

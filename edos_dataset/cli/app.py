@@ -10,8 +10,10 @@ from edos_dataset.cli.audit import audit
 from edos_dataset.cli.books import books
 from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
+from edos_dataset.cli.crowd_hits import hits
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
+from edos_dataset.cli.crowd_serve import answers, invite, serve
 from edos_dataset.cli.curate import curate
 from edos_dataset.cli.download import download
 from edos_dataset.cli.evaluate import evaluate
@@ -62,7 +64,8 @@ Killed or stopped, the same command goes on where it was. `edos inspect edos` sh
 )
 
 crowd = typer.Typer(
-    no_args_is_help=True, help="Labels by people: choose dialogues to ask for, measure agreement, make the seed."
+    no_args_is_help=True,
+    help="Labels and judgements by people: choose dialogues, ask on your own pages, measure agreement, make the seed.",
 )
 
 
@@ -117,6 +120,6 @@ for command in (
     hydrate,
 ):
     app.command()(command)
-for of_crowd in (select, agreement, seed):
+for of_crowd in (select, hits, invite, serve, answers, agreement, seed):
     crowd.command()(of_crowd)
 app.add_typer(crowd, name="crowd")

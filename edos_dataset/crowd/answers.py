@@ -1,7 +1,6 @@
 """People's answers, read from the authors' file, Amazon Mechanical Turk's result files, and JSON lines."""
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -9,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.crowd.answer_table import Answers
+from edos_dataset.crowd.json_lines import read_objects
 from edos_dataset.crowd.splits import split_turns
 
 AGREED = "Agreed emotion (2/3 vote)"
+_LINE = '{"task": ..., "worker": ..., "label": ...}'
 _EDOS, _MTURK, _PLAIN = ("DialogID", "Dialog", "Worker 1 answer"), ("HITId", "WorkerId"), ("task", "worker", "label")
 
 
@@ -70,7 +71,7 @@ def read_answers(path: Path, columns: MTurkColumns | None = None) -> Answers:
     """
     answers = Answers()
     if path.suffix in (".jsonl", ".json", ".ndjson"):
-        _read_objects(_lines(path), answers, path)
+        _read_objects(read_objects(path, _LINE), answers, path)
     else:
         rows = _rows(path)
         header = next(rows)[1]
@@ -105,25 +106,6 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield reader.line_num, row
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no CSV file in UTF-8: {error}") from error
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a file of JSON lines, each with its line number."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line.decode("utf-8-sig"))
-                if b"\\u" in line:
-                    json.dumps(row, ensure_ascii=False).encode()  # JSON can write half of a surrogate pair, files can't
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{path}, line {number}: no JSON ({error}); mend or remove the line") from error
-            if not isinstance(row, dict):
-                raise ValueError(
-                    f'{path}, line {number}: expected {{"task": ..., "worker": ..., "label": ...}}, got {str(row)[:60]}'
-                )
-            yield number, row
 
 
 def _read_objects(rows: Iterator[tuple[int, dict[str, Any]]], answers: Answers, path: Path) -> None:
