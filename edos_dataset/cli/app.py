@@ -10,6 +10,7 @@ from edos_dataset.cli.audit import audit
 from edos_dataset.cli.books import books
 from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
+from edos_dataset.cli.crowd_hits import hits
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
 from edos_dataset.cli.curate import curate
@@ -117,6 +118,6 @@ for command in (
     hydrate,
 ):
     app.command()(command)
-for of_crowd in (select, agreement, seed):
+for of_crowd in (select, hits, agreement, seed):
     crowd.command()(of_crowd)
 app.add_typer(crowd, name="crowd")

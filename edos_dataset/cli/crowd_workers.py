@@ -39,7 +39,7 @@ def workers(
     """
     from edos_dataset.commands.crowd_answers import open_answers, rules_of
     from edos_dataset.crowd.answers import MTurkColumns, read_answers
-    from edos_dataset.crowd.workers import worker_rows, worker_rows_of_table
+    from edos_dataset.crowd.worker_rows import worker_rows, worker_rows_of_table
 
     answered = open_answers(source, batch)
     chosen = rules_of(answered.batch if answered else None, rules)
@@ -58,7 +58,7 @@ def _summary(rows: Sequence["Worker"]) -> str:
 
 
 def worker_table(rows: Sequence["Worker"]) -> "Table":
-    """Return the rows of `workers.worker_rows` as a table; what is not known stays empty."""
+    """Return the rows of `worker_rows.worker_rows` as a table; what is not known stays empty."""
     from rich.table import Table
 
     table = Table("worker", "HITs", "items", "checks right", "bonus", "s an item", "same place", "first", "agrees", "")

@@ -1,119 +1,85 @@
-"""A line for each worker: what they did, how well, how fast, how far others agree, and whether it counts."""
+"""The people of a batch: invited by a link of their own, or come by themselves, and what they agreed to."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import hashlib
+import re
+import secrets
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from edos_dataset.crowd.answer_table import Answers
-from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers, Value, check_item, items_by_id
-from edos_dataset.crowd.hits import Hit
-from edos_dataset.crowd.names import MISSING, read_answer
-from edos_dataset.crowd.quality import (
-    Assignment,
-    QualityRules,
-    Worker,
-    assignments,
-    judge_worker,
-    median_seconds,
-    same_place,
-)
+from edos_dataset.crowd.store import Store, now
 
-Vote = tuple[str, str, int | str]
-"""What was asked, who answered, and what."""
+Origin = Literal["invited", "open", "mturk"]
+
+NAME = re.compile(r"[\w.@+-]{1,64}")
+"""What a worker may be called."""
 
 
-def worker_rows(hits: Sequence[Hit], answers: HitAnswers, rules: QualityRules) -> list[Worker]:
-    """Return a row for each worker of a batch, the busiest first.
+@dataclass(frozen=True)
+class Worker:
+    """Somebody who answers.
+
+    Attributes:
+        id: the name; never published.
+        consented: whether they agreed to what is done with their answers.
+    """
+
+    id: str
+    consented: bool
+
+
+def invite(store: Store, names: Sequence[str], origin: Origin = "invited") -> dict[str, str]:
+    """Return the token of each new worker, which is in their link and kept as a digest alone.
 
     Raises:
-        ValueError: an answer is to no item of these HITs, or of another form than it.
+        ValueError: a name is none, or taken.
     """
-    items = items_by_id(hits)
-    own: dict[str, list[HitAnswer]] = {}
-    for answer in answers.given:
-        own.setdefault(answer.worker, []).append(answer)
-    done: dict[str, list[Assignment]] = {}
-    for one in assignments(hits, answers, rules):
-        done.setdefault(one.worker, []).append(one)
-    shared = agreements(
-        vote for answer in answers.given if check_item(items, answer).kind != "quiz" for vote in _votes(answer)
-    )
-    rows = []
-    for worker, given in own.items():
-        asked = [items[answer.hit, answer.item] for answer in given]
-        same, first = same_place(asked, given)
-        row = Worker(
-            worker=worker,
-            hits=len(done[worker]),
-            items=len(given),
-            checks=sum(one.checks for one in done[worker]),
-            right=sum(one.right for one in done[worker]),
-            bonuses=sum(one.earned for one in done[worker]),
-            median_seconds=median_seconds(given),
-            same_position=same,
-            first_choice=first,
-            agreement=shared.get(worker),
-            verdict="keep",
-            reason="",
+    tokens = {name: secrets.token_urlsafe(24) for name in names}
+    if strange := [name for name in names if not NAME.fullmatch(name)]:
+        raise ValueError(f"{strange[0]!r} is no name of a worker: give 1 to 64 letters, digits, or any of . @ + - _")
+    try:
+        with store.writing() as connection:
+            for name, token in tokens.items():
+                connection.execute(
+                    "INSERT INTO workers (id, token, origin, made) VALUES (?, ?, ?, ?)",
+                    (name, _digest(token), origin, now()),
+                )
+    except sqlite3.IntegrityError as error:
+        raise ValueError(
+            f"one of {', '.join(names)} is taken: whoever has the name goes on by their own link; choose another name"
+        ) from error
+    return tokens
+
+
+def welcome(store: Store, name: str) -> str:
+    """Return the token of a worker of Mechanical Turk, who comes by a name that the platform vouches for.
+
+    Raises:
+        ValueError: the name is none.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError("this is no worker id")
+    token = store.sign("mturk", name)
+    with store.writing() as connection:
+        connection.execute(
+            "INSERT OR IGNORE INTO workers (id, token, origin, made) VALUES (?, ?, ?, ?)",
+            (f"mturk:{name}", _digest(token), "mturk", now()),
         )
-        rows.append(row)
-    return _judged(rows, rules)
+    return token
 
 
-def worker_rows_of_table(answers: Answers, rules: QualityRules) -> list[Worker]:
-    """Return a row for each worker of a table of answers, which knows nothing of HITs, checks, times and positions."""
-    shared = agreements(
-        (answers.tasks[task], worker, _category(given))
-        for task, worker, given in zip(answers.task, answers.worker, answers.given, strict=True)
-    )
-    rows = [
-        Worker(worker, None, number, None, None, None, None, None, None, shared.get(worker), "keep", "")
-        for worker, number in Counter(answers.worker).items()
-    ]
-    return _judged(rows, rules)
+def worker_of(store: Store, token: str) -> Worker | None:
+    """Return whose token this is."""
+    rows = store.read("SELECT id, consented FROM workers WHERE token = ?", (_digest(token),))
+    return Worker(rows[0][0], rows[0][1] is not None) if rows else None
 
 
-def _judged(rows: Iterable[Worker], rules: QualityRules) -> list[Worker]:
-    judged = []
-    for row in rows:
-        verdict, reason = judge_worker(row, rules)
-        judged.append(replace(row, verdict=verdict, reason=reason))
-    return sorted(judged, key=lambda row: (-row.items, row.worker))
+def consent(store: Store, worker: str) -> None:
+    """Keep that a worker agrees."""
+    with store.writing() as connection:
+        connection.execute("UPDATE workers SET consented = coalesce(consented, ?) WHERE id = ?", (now(), worker))
 
 
-def _votes(answer: HitAnswer) -> list[Vote]:
-    if isinstance(answer.value, tuple):
-        return [(f"{answer.item} {place}", answer.worker, grade) for place, grade in enumerate(answer.value)]
-    return [(answer.item, answer.worker, _category(answer.value or answer.typed))]
-
-
-def _category(given: Value) -> int | str:
-    read = read_answer(str(given or ""))
-    return read.text if read.label == MISSING else read.label
-
-
-def agreements(votes: Iterable[Vote]) -> dict[str, float]:
-    """Return, by worker, the share of other people's answers to what they answered that are the same, 0 to 1; who alone
-    answered is not in it.
-    """
-    given = list(votes)
-    asked = Counter(question for question, _, _ in given)
-    alike = Counter((question, what) for question, _, what in given)
-    same: Counter[str] = Counter()
-    others: Counter[str] = Counter()
-    for question, worker, what in given:
-        same[worker] += alike[question, what] - 1
-        others[worker] += asked[question] - 1
-    return {worker: same[worker] / number for worker, number in others.items() if number}
-
-
-def discarded(hits: Sequence[Hit], answers: HitAnswers, rules: QualityRules) -> Mapping[tuple[str, str], str]:
-    """Return the assignments whose answers do not count, (HIT, worker) → why: by their worker, or by themselves.
-
-    Errors as of `worker_rows`.
-    """
-    bad = {row.worker: row.reason for row in worker_rows(hits, answers, rules) if row.verdict == "discard"}
-    reasons = {
-        (one.hit, one.worker): bad.get(one.worker) or one.discarded for one in assignments(hits, answers, rules)
-    }
-    return {name: reason for name, reason in reasons.items() if reason}
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
