@@ -70,7 +70,10 @@ def worker_table(rows: Sequence["Worker"]) -> "Table":
             "" if row.checks is None else f"{row.right} of {row.checks}",
             _count(row.bonuses),
             "" if row.median_seconds is None else f"{row.median_seconds:.1f}",
-            *("" if share is None else f"{share:.0%}" for share in (row.same_position, row.first_choice, row.agreement)),
+            *(
+                "" if share is None else f"{share:.0%}"
+                for share in (row.same_position, row.first_choice, row.agreement)
+            ),
             f"[yellow]{row.verdict}: {row.reason}[/yellow]" if row.reason else row.verdict,
         )
     return table

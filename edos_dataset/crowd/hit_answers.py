@@ -119,7 +119,9 @@ def items_by_id(hits: Sequence[Hit]) -> dict[tuple[str, str], Item]:
     return {(hit.id, item.id): item for hit in hits for item in hit.items}
 
 
-def label_table(hits: Sequence[Hit], answers: HitAnswers, discarded: Mapping[tuple[str, str], str] | None = None) -> Answers:
+def label_table(
+    hits: Sequence[Hit], answers: HitAnswers, discarded: Mapping[tuple[str, str], str] | None = None
+) -> Answers:
     """Return the answers to the dialogues that were labelled; quiz questions and judging items are left out.
 
     Args:

@@ -1,5 +1,5 @@
-"""Whose answers count, and what is paid for them: the rules of both papers, as a recipe (EDOS, Sections 3.2 and 7; Xie &
-Pu, Section 5.4 and Appendix C).
+"""Whose answers count, and what is paid for them: the rules of both papers as a recipe (EDOS, Sections 3.2 and 7; Xie
+and Pu, Section 5.4 and Appendix C).
 """
 
 from collections import Counter

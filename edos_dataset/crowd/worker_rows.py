@@ -113,7 +113,5 @@ def discarded(hits: Sequence[Hit], answers: HitAnswers, rules: QualityRules) -> 
     Errors as of `worker_rows`.
     """
     bad = {row.worker: row.reason for row in worker_rows(hits, answers, rules) if row.verdict == "discard"}
-    reasons = {
-        (one.hit, one.worker): bad.get(one.worker) or one.discarded for one in assignments(hits, answers, rules)
-    }
+    reasons = {(one.hit, one.worker): bad.get(one.worker) or one.discarded for one in assignments(hits, answers, rules)}
     return {name: reason for name, reason in reasons.items() if reason}
