@@ -11,8 +11,10 @@ from edos_dataset.cli.books import books
 from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
 from edos_dataset.cli.crowd_hits import hits
+from edos_dataset.cli.crowd_judgements import judgements
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
+from edos_dataset.cli.crowd_workers import workers
 from edos_dataset.cli.curate import curate
 from edos_dataset.cli.download import download
 from edos_dataset.cli.evaluate import evaluate
@@ -119,5 +121,7 @@ for command in (
 ):
     app.command()(command)
 for of_crowd in (select, hits, agreement, seed):
+    crowd.command()(of_crowd)
+for of_crowd in (workers, judgements):
     crowd.command()(of_crowd)
 app.add_typer(crowd, name="crowd")

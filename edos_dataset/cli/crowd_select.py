@@ -120,9 +120,6 @@ def _warnings(report: dict[str, Any]) -> list[str]:
     ]
     if short:
         fewest = min(short, key=lambda name: short[name])
-        lines.insert(
-            0,
-            f"[yellow]{len(short)} labels fall short[/yellow], {fewest} most, with {short[fewest]:,}: give more films, a "
-            "lower --floor, or fewer --per-label",
-        )
+        told = f"[yellow]{len(short)} labels fall short[/yellow], {fewest} most, with {short[fewest]:,}"
+        lines.insert(0, f"{told}: give more films, a lower --floor, or fewer --per-label")
     return lines

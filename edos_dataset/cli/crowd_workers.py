@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AnswerColumns, AsJson, HitBatch, QualityRecipe
+from edos_dataset.cli.options import AnswerColumns, AsJson, Force, HitBatch, QualityRecipe
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,15 +29,23 @@ def workers(
         ),
     ],
     batch: HitBatch = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write: the answers to dialogues that count, as `edos crowd agreement` and `seed` read them.",
+            show_default="none",
+        ),
+    ] = None,
     rules: QualityRecipe = None,
     columns: AnswerColumns = None,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Show what each worker did: HITs, quiz, time, positions, agreement with others, and whether their answers count.
 
     Of answers that come without HITs only the agreement is known.
     """
-    from edos_dataset.commands.crowd_answers import open_answers, rules_of
+    from edos_dataset.commands.crowd_answers import open_answers, rules_of, write_kept
     from edos_dataset.crowd.answers import MTurkColumns, read_answers
     from edos_dataset.crowd.worker_rows import worker_rows, worker_rows_of_table
 
@@ -47,6 +55,8 @@ def workers(
         rows = worker_rows(answered.batch.hits, answered.answers, chosen)
     else:
         rows = worker_rows_of_table(read_answers(source, MTurkColumns().override(columns or [])), chosen)
+    if kept:
+        write_kept(kept, answered, chosen, force)
     report: dict[str, Any] = {"workers": [asdict(row) for row in rows], "rules": asdict(chosen)}
     emit(report, as_json, [worker_table(rows), _summary(rows)])
 

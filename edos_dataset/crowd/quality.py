@@ -191,9 +191,9 @@ def judge_worker(row: Worker, rules: QualityRules) -> tuple[str, str]:
     if row.median_seconds is not None and row.median_seconds < rules.least_seconds:
         return "discard", f"too fast: {row.median_seconds:.1f} s an item, at least {rules.least_seconds:g}"
     if row.same_position is not None and row.items >= rules.same_items and row.same_position >= rules.same_position:
-        return "discard", f"the same position in {row.same_position:.0%} of {row.items} answers"
+        return "discard", f"same position: {row.same_position:.0%} of {row.items} answers"
     if row.checks and (row.right or 0) / row.checks < rules.least_quiz_share:
-        return "discard", f"{row.right} of {row.checks} checks right, below {rules.least_quiz_share:.0%}"
+        return "discard", f"checks wrong: {row.right} of {row.checks} right, below {rules.least_quiz_share:.0%}"
     if row.hits is not None and row.hits >= rules.most_hits:
         return "stop", f"{row.hits} HITs, {rules.most_hits} allowed"
     return "keep", ""

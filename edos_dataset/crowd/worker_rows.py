@@ -109,6 +109,7 @@ def agreements(votes: Iterable[Vote]) -> dict[str, float]:
 
 def discarded(hits: Sequence[Hit], answers: HitAnswers, rules: QualityRules) -> Mapping[tuple[str, str], str]:
     """Return the assignments whose answers do not count, (HIT, worker) → why: by their worker, or by themselves.
+    What stands before a colon is the kind of the reason.
 
     Errors as of `worker_rows`.
     """
