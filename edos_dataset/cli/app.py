@@ -14,6 +14,7 @@ from edos_dataset.cli.crowd_hits import hits
 from edos_dataset.cli.crowd_judgements import judgements
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
+from edos_dataset.cli.crowd_serve import answers, invite, serve
 from edos_dataset.cli.crowd_workers import workers
 from edos_dataset.cli.curate import curate
 from edos_dataset.cli.download import download
@@ -65,7 +66,8 @@ Killed or stopped, the same command goes on where it was. `edos inspect edos` sh
 )
 
 crowd = typer.Typer(
-    no_args_is_help=True, help="Labels by people: choose dialogues to ask for, measure agreement, make the seed."
+    no_args_is_help=True,
+    help="Labels and judgements by people: choose dialogues, ask on your own pages, measure agreement, make the seed.",
 )
 
 
@@ -120,7 +122,7 @@ for command in (
     hydrate,
 ):
     app.command()(command)
-for of_crowd in (select, hits, agreement, seed):
+for of_crowd in (select, hits, invite, serve, answers, agreement, seed):
     crowd.command()(of_crowd)
 for of_crowd in (workers, judgements):
     crowd.command()(of_crowd)

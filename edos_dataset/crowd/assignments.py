@@ -1,25 +1,14 @@
 """Who works on which HIT, and what they answer: handed out at one stroke, stored once, gone on with after a break."""
 
 import json
-import re
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from edos_dataset.crowd.batches import Batch
+from edos_dataset.crowd.given import Given, check_given, told
 from edos_dataset.crowd.hits import Hit, Item
 from edos_dataset.crowd.store import Store, now
-from edos_dataset.labels import LABEL_IDS
-
-RATINGS = ("good", "okay", "bad")
-"""What a candidate response may be, best first: Xie & Pu, Section 5.4."""
-
-LONGEST_TYPED = 100
-"""Characters of a label that a worker types."""
-
-_GIVEN = re.compile(r"[0-9a-f]{32}")
-_LONGEST = 86_400.0  # seconds that an answer may have taken
 
 
 class NotYoursError(ValueError):
@@ -41,27 +30,6 @@ class Assignment:
     hit: Hit
     finished: bool
     platform: str | None
-
-
-@dataclass(frozen=True)
-class Given:
-    """An answer as it comes from a page.
-
-    Attributes:
-        id: made by the page, 32 hexadecimal digits: what comes again under it counts once.
-        place: of the item in its HIT, from 0.
-        value: name of a label, or null beside what was typed; to judge, one of RATINGS for each choice.
-        typed: a label of the worker's own.
-        seconds: that the item was looked at.
-        check: whether the worker asks for the result of a bonus task.
-    """
-
-    id: str
-    place: int
-    value: Any
-    typed: str | None = None
-    seconds: float = 0.0
-    check: bool = False
 
 
 class Work:
@@ -141,6 +109,19 @@ class Work:
         )
         return dict(rows.fetchall())
 
+    def of_worker(self, worker: str, assignment: int) -> Assignment:
+        """Return an assignment of a worker, who is there.
+
+        Raises:
+            NotYoursError: it is none of theirs.
+        """
+        with self.store.writing() as connection:
+            _of_worker(connection, worker, assignment)
+            connection.execute("UPDATE assignments SET seen = ? WHERE id = ?", (now(), assignment))
+            query = "SELECT hit, finished, platform FROM assignments WHERE id = ?"
+            hit, finished, platform = connection.execute(query, (assignment,)).fetchone()
+        return Assignment(assignment, self.hits[hit], finished is not None, platform)
+
     def answered(self, assignment: int) -> dict[int, dict[str, Any]]:
         """Return the latest answer to each item of an assignment, by its place: `value`, `typed`, `checked`."""
         rows = self.store.read(
@@ -166,7 +147,7 @@ class Work:
         with self.store.writing() as connection:
             hit, over = _of_worker(connection, worker, assignment)
             item = _item(self.hits[hit], given.place)
-            _check(given, item)
+            check_given(given, item)
             first = connection.execute(
                 "SELECT value FROM answers WHERE assignment = ? AND place = ?", (assignment, given.place)
             ).fetchone()
@@ -210,20 +191,6 @@ class Work:
         return None
 
 
-def is_right(item: Item, value: Any) -> bool:  # noqa: ANN401 - as of Given
-    """Return whether an answer earns a point: the label of a quiz question, or the true response in good or okay."""
-    if item.kind == "bonus":
-        return bool(value) and value[item.choices.index(str(item.truth))] != "bad"
-    return item.kind == "quiz" and value == item.truth
-
-
-def told(item: Item, value: Any, checked: bool) -> dict[str, Any]:  # noqa: ANN401 - as of Given
-    """Return what a worker may know of an answer."""
-    if item.kind == "quiz":
-        return {"right": is_right(item, value), "truth": item.truth}
-    return {"bonus": is_right(item, value)} if item.kind == "bonus" and checked else {}
-
-
 def _of_worker(connection: sqlite3.Connection, worker: str, assignment: int) -> tuple[str, str]:
     """Return an assignment's HIT, and why it takes no answers any more, "" if it does."""
     row = connection.execute(
@@ -241,35 +208,3 @@ def _item(hit: Hit, place: int) -> Item:
     if not 0 <= place < len(hit.items):
         raise ValueError(f"place is {place}, and the task has {len(hit.items)} items")
     return hit.items[place]
-
-
-def _check(given: Given, item: Item) -> None:
-    """Refuse what is no answer to an item."""
-    if not _GIVEN.fullmatch(given.id) or not 0 <= given.seconds <= _LONGEST:
-        raise ValueError("an answer needs an id of 32 hexadecimal digits, and seconds of a day at most")
-    if item.kind in ("judge", "bonus"):
-        ratings = given.value if isinstance(given.value, list) else []
-        if len(ratings) != len(item.choices) or not all(rating in RATINGS for rating in ratings) or given.typed:
-            raise ValueError(f"give one of {', '.join(RATINGS)} for each of the {len(item.choices)} replies")
-    elif given.value is None:
-        if not given.typed or not given.typed.strip() or len(given.typed) > LONGEST_TYPED:
-            raise ValueError(f"type a label of {LONGEST_TYPED} characters at most")
-    elif given.typed or not isinstance(given.value, str) or given.value not in LABEL_IDS:
-        raise ValueError("give one of the 41 labels, or type another")
-
-
-def read_given(body: Mapping[str, Any]) -> Given:
-    """Return the answer of a page's request.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        typed = body.get("typed")
-        seconds = float(body.get("seconds") or 0)
-        known = isinstance(body["id"], str) and type(body["place"]) is int and isinstance(typed, str | None)
-        if not known or seconds != seconds:
-            raise TypeError
-        return Given(body["id"], body["place"], body.get("value"), typed, seconds, body.get("check") is True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError("this is no answer: give id, place, value, typed and seconds") from error

@@ -1,9 +1,9 @@
-"""What people answered, out of a batch: lines for the tables of quality, tasks for `edos crowd agreement` and `seed`."""
+"""What people answered, out of a batch: lines for tables of quality, rows for `edos crowd agreement` and `seed`."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from edos_dataset.crowd.answer_table import Answers
@@ -73,7 +73,7 @@ def label_table(store: Store, batch: Batch) -> Answers:
     return answers
 
 
-def as_csv(rows: Iterator[dict[str, Any]]) -> str:
+def as_csv(rows: Iterable[dict[str, Any]]) -> str:
     """Return rows of answers as CSV with a header, a turn a line; what a spreadsheet would take for a formula gets an
     apostrophe in front.
     """

@@ -8,8 +8,9 @@ import numpy as np
 
 from edos_dataset.crowd.aggregation import count_answers
 from edos_dataset.crowd.agreement import fleiss_kappa, pairwise_agreement
-from edos_dataset.crowd.assignments import RATINGS, Work, is_right
+from edos_dataset.crowd.assignments import Work
 from edos_dataset.crowd.collected import label_table
+from edos_dataset.crowd.given import RATINGS, is_right
 from edos_dataset.crowd.store import now
 
 POINTS = {"labelling": 3, "judging": 2}
@@ -22,8 +23,9 @@ def progress(work: Work) -> dict[str, Any]:
     Returns:
         `hits`, `done` (HITs that all people have handed in), `assignments` (handed in), `wanted`, `open` (being worked
         on), `left` (begun, and nobody came back), `answers`, `agreement` (`tasks` with two answers or more,
-        `pairwise_agreement`, `fleiss_kappa`), `seconds` (median of an assignment), `cost` (US dollars so far),
-        `workers` (a list: `worker`, an alias, `hits`, `answers`, `points`, `of`, `seconds`, `seen`).
+        `pairwise_agreement`, `fleiss_kappa`), `seconds` (median of an assignment), `bonuses` (earned), `cost`
+        (US dollars so far), `workers` (a list: `worker`, an alias, `hits`, `answers`, `points`, `of`,
+        `seconds`, `seen`).
     """
     rows = work.store.read("SELECT id, hit, worker, began, seen, finished, released FROM assignments")
     rows = [row for row in rows if row[1] in work.hits]
@@ -48,6 +50,7 @@ def progress(work: Work) -> dict[str, Any]:
         "answers": sum(map(len, latest.values())),
         "agreement": _agreement(work, latest, {row[0]: row[1] for row in rows}),
         "seconds": median([float(row[5]) - float(row[3]) for row in finished]) if finished else None,
+        "bonuses": paid,
         "cost": round(len(finished) * work.batch.reward + paid * work.batch.bonus, 2),
         "workers": _workers(work, rows, latest, earned),
     }
@@ -90,10 +93,10 @@ def _agreement(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, st
 
 
 def _workers(
-    work: Work, rows: list[tuple[str, ...]], latest: dict[str, dict[int, Any]], earned: dict[str, int]
+    work: Work, rows: list[tuple[Any, ...]], latest: dict[str, dict[int, Any]], earned: dict[str, int]
 ) -> list[dict[str, Any]]:
     """Return a row for each worker, the busiest first."""
-    of: dict[str, list[tuple[str, ...]]] = {}
+    of: dict[str, list[tuple[Any, ...]]] = {}
     for row in rows:
         of.setdefault(row[2], []).append(row)
     table = []

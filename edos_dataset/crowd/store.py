@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -72,7 +73,7 @@ class Store:
         found: sqlite3.Connection = self._of_thread.connection
         return found
 
-    def read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[str, ...]]:
+    def read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         return self._connection.execute(query, values).fetchall()
 
