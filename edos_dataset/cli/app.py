@@ -12,6 +12,7 @@ from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
 from edos_dataset.cli.crowd_hits import hits
 from edos_dataset.cli.crowd_judgements import judgements
+from edos_dataset.cli.crowd_mturk import mturk
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
 from edos_dataset.cli.crowd_serve import answers, invite, serve
@@ -126,4 +127,5 @@ for of_crowd in (select, hits, invite, serve, answers, agreement, seed):
     crowd.command()(of_crowd)
 for of_crowd in (workers, judgements):
     crowd.command()(of_crowd)
+crowd.add_typer(mturk, name="mturk")
 app.add_typer(crowd, name="crowd")

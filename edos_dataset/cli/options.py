@@ -51,6 +51,7 @@ AnswerColumns = Annotated[
         help="Column of a Mechanical Turk file: `answer=Answer.emotion{n}`; also `typed`, `task`, `dialogue`.",
     ),
 ]
+HitBatchFolder = Annotated[Path, typer.Argument(help="Folder that `edos crowd hits` wrote.", show_default=False)]
 HitBatch = Annotated[
     Path | None,
     typer.Option(
