@@ -12,7 +12,7 @@ from lxml import etree, html
 from command_line import edos
 from crowd_batches import careful, judging, labelling, straight, written
 
-pytest.importorskip("boto3")
+boto3 = pytest.importorskip("boto3")
 
 from edos_dataset.crowd.mturk import client as mturk_client  # noqa: E402
 from edos_dataset.crowd.mturk.publishing import batch_id  # noqa: E402
@@ -20,6 +20,8 @@ from edos_dataset.crowd.mturk.questions import external_question, html_question 
 from turk_double import Turk  # noqa: E402
 
 WORKERS = ("A1ANN", "A2BOB", "A3CID")
+SESSION, SESSIONS = boto3.session.Session, []
+"""One for all tests: each reads the whole list of AWS's services anew."""
 
 
 @pytest.fixture
@@ -34,6 +36,8 @@ def turk(monkeypatch):
         "AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
     }.items():
         monkeypatch.setenv(name, value)
+    SESSIONS[:] = SESSIONS or [boto3.session.Session()]
+    monkeypatch.setattr(boto3.session, "Session", lambda: SESSIONS[0])
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0)
     yield double
     double.close()
@@ -209,6 +213,7 @@ def test_errors(turk, tmp_path, monkeypatch):
         done = edos("crowd", "mturk", "create", *arguments, "--yes")
         assert done.exit_code == 1 and message in done.stderr, done.stderr
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setattr(boto3.session, "Session", SESSION)
     done = edos("crowd", "mturk", "create", folder, "--yes")
     assert done.exit_code == 1 and "no credentials of AWS" in done.stderr
     assert turk.hits == {}
