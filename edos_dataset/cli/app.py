@@ -10,6 +10,7 @@ from edos_dataset.cli.audit import audit
 from edos_dataset.cli.books import books
 from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
+from edos_dataset.cli.crowd_exchange import export, import_
 from edos_dataset.cli.crowd_hits import hits
 from edos_dataset.cli.crowd_judgements import judgements
 from edos_dataset.cli.crowd_mturk import mturk
@@ -125,7 +126,8 @@ for command in (
     app.command()(command)
 for of_crowd in (select, hits, invite, serve, answers, agreement, seed):
     crowd.command()(of_crowd)
-for of_crowd in (workers, judgements):
+for of_crowd in (workers, judgements, export):
     crowd.command()(of_crowd)
+crowd.command("import")(import_)
 crowd.add_typer(mturk, name="mturk")
 app.add_typer(crowd, name="crowd")

@@ -1,16 +1,15 @@
 """What was asked of Mechanical Turk, written down before and after, so that a killed command does nothing twice."""
 
-import hashlib
-import hmac
 import json
 import os
-import secrets
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from filelock import FileLock, Timeout
+
+from edos_dataset.crowd.aliases import alias_of
 
 
 class Journal:
@@ -29,7 +28,7 @@ class Journal:
         self.path = folder / f"mturk-{'live' if live else 'sandbox'}.jsonl"
         self._lock = FileLock(self.path.with_suffix(".lock"), timeout=0)
         self.done: dict[tuple[str, str], dict[str, Any]] = {}
-        self._salt = ""
+        self.alias = alias_of(folder)
 
     def __enter__(self) -> "Journal":
         """Lock and read it; a last line that was cut short was never acted upon, so it goes."""
@@ -44,15 +43,11 @@ class Journal:
         for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
-                self._salt = row.get("salt") or self._salt
                 if "done" in row:
                     self.done[row["done"], row["key"]] = row
             except (ValueError, KeyError, AttributeError) as error:
                 self._lock.release()
                 raise ValueError(f"{self.path}, line {number}: no line of the journal ({error!r})") from error
-        if not self._salt:
-            self._salt = secrets.token_hex(16)
-            self._write({"salt": self._salt})
         return self
 
     def __exit__(
@@ -69,10 +64,6 @@ class Journal:
         """Write down what was done."""
         self.done[what, key] = facts
         self._write({"done": what, "key": key, **facts})
-
-    def alias(self, worker: str) -> str:
-        """Return what a worker is called in what may be published: a digest, salted by this batch alone."""
-        return hmac.new(self._salt.encode(), worker.encode(), hashlib.sha256).hexdigest()[:12]
 
     def _write(self, row: dict[str, Any]) -> None:
         with self.path.open("ab") as file:
