@@ -25,6 +25,8 @@ REQUIRED = (
     "labeling/models/weights/general/packed.safetensors",
     "segmentation/turns/weights/net/net.safetensors",
     "crowd/spellings.yaml",
+    "crowd/quiz.jsonl",
+    "web/crowd/assets/layout.html",
     "augmentation/audit_page.html",
     "web/page.css",
 )

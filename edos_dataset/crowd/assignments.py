@@ -10,6 +10,8 @@ from edos_dataset.crowd.given import Given, check_given, told
 from edos_dataset.crowd.hits import Hit, Item
 from edos_dataset.crowd.store import Store, now
 
+_GLANCE = 20.0  # seconds within which looking at a page again is not kept: every change waits for the disk
+
 
 class NotYoursError(ValueError):
     """The assignment is not this worker's, or not any more."""
@@ -70,8 +72,8 @@ class Work:
             connection.execute(
                 "INSERT INTO assignments (hit, worker, platform, began, seen) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (hit, worker) DO UPDATE SET seen = excluded.seen, "
-                "platform = coalesce(excluded.platform, platform)",
-                (hit, worker, platform, moment, moment),
+                "platform = coalesce(excluded.platform, platform) WHERE excluded.platform IS NOT platform OR seen < ?",
+                (hit, worker, platform, moment, moment, moment - _GLANCE),
             )
             row = connection.execute(
                 "SELECT id, finished, platform FROM assignments WHERE hit = ? AND worker = ?", (hit, worker)
@@ -117,7 +119,9 @@ class Work:
         """
         with self.store.writing() as connection:
             _of_worker(connection, worker, assignment)
-            connection.execute("UPDATE assignments SET seen = ? WHERE id = ?", (now(), assignment))
+            connection.execute(
+                "UPDATE assignments SET seen = ? WHERE id = ? AND seen < ?", (now(), assignment, now() - _GLANCE)
+            )
             query = "SELECT hit, finished, platform FROM assignments WHERE id = ?"
             hit, finished, platform = connection.execute(query, (assignment,)).fetchone()
         return Assignment(assignment, self.hits[hit], finished is not None, platform)

@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from command_line import edos
-from crowd_batches import careful, judging, labelling, written
+from crowd_people import careful, judging, labelling, written
 from edos_dataset.commands.crowd_exchange import open_questions, read_import, write_export
 from edos_dataset.crowd.aliases import alias_of
 from edos_dataset.crowd.cells import harmless, restored

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowd_batches import CHANCES, MODELS, answered, careful, judging, straight
+from crowd_people import CHANCES, MODELS, answered, careful, judging, straight
 from edos_dataset.crowd.agreement import fleiss_kappa, krippendorff_alpha
 from edos_dataset.crowd.hit_answers import HitAnswers
 from edos_dataset.crowd.judgements import holm, judgements, measure_judgements, permutation_p

@@ -10,7 +10,7 @@ import pytest
 from lxml import etree, html
 
 from command_line import edos
-from crowd_batches import careful, judging, labelling, straight, written
+from crowd_people import careful, judging, labelling, straight, written
 
 boto3 = pytest.importorskip("boto3")
 

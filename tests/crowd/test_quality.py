@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from crowd_batches import answered, careful, judging, labelling, straight
+from crowd_people import answered, careful, judging, labelling, straight
 from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers, label_table, read_hit_answers, write_hit_answers
 from edos_dataset.crowd.names import read_answer
 from edos_dataset.crowd.quality import QualityRules, assignments, read_rules

@@ -1,67 +1,72 @@
-"""Batches of both tasks, and people who answer them in known ways."""
+"""Small batches of both tasks, as folders, and answers to all of a HIT."""
 
-import random
+import uuid
 
-from edos_dataset.crowd.batches import Batch, write_batch
-from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers
-from edos_dataset.crowd.hit_sources import read_quiz
+from edos_dataset.crowd.batches import ANSWERS, Batch, write_batch
+from edos_dataset.crowd.given import Given
 from edos_dataset.crowd.hits import judge_hits, label_hits
+from edos_dataset.crowd.store import Store
 from edos_dataset.labels import LABELS
 
-MODELS = ("cold", "even", "level", "warm")
-CHANCES = {"cold": (0.1, 0.2), "even": (0.4, 0.3), "level": (0.4, 0.3), "warm": (0.8, 0.15)}
-"""Chance of good and of okay that a careful worker gives a model."""
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'& </textarea>"
+"""A turn that some film has."""
 
 
-def labelling(number=30, **settings):
-    tasks = []
-    for task in range(number):
-        top = [LABELS[(task + step) % 41] for step in range(3)]
-        turns = [f"How is {task}?", f"-Well, it's = {task} <b>&amp;</b>"]
-        tasks.append({"task": f"d{task}@2", "dialogue_id": f"d{task}", "turns": turns, "label": top[0], "top": top})
-    return Batch("labelling", label_hits(tasks, read_quiz()), **settings)
-
-
-def judging(number=40, **settings):
-    dialogues = [
+def tasks(number, of_label=1):
+    return [
         {
-            "dialogue_id": f"d{row}",
-            "set": "films" if row % 2 else "letters",
-            "turns": [f"What is {row}?"],
-            "answers": [{"model": model, "text": f"{model} says {row}"} for model in MODELS],
-            "truth": f"Truly {row}.",
+            "task": f"film#{n}@2",
+            "dialogue_id": f"film#{n}",
+            "turns": [f"How are you, number {n}?", HOSTILE if n == 0 else f"Well enough, {n}."],
+            "label": LABELS[n // of_label % 41],
+            "confidence": 0.95,
+            "top": [LABELS[(n // of_label + step) % 41] for step in (0, 1, 2, 3)],
         }
-        for row in range(number)
+        for n in range(number)
     ]
-    return Batch("judging", judge_hits(dialogues), workers=4, **settings)
 
 
-def careful(item, draw):
-    """Answer as somebody who reads: nearly always the weak label, the quiz right, models by their CHANCES."""
-    if item.kind in ("judge", "bonus"):
-        grades = []
-        for models in item.facts["models"]:
-            good, okay = CHANCES[models[0]] if models else (0.9, 0.1)
-            chance = draw.random()
-            grades.append("good" if chance < good else "okay" if chance < good + okay else "bad")
-        return tuple(grades)
-    return (item.truth or item.facts["label"]) if draw.random() < 0.9 else draw.choice(item.choices)
+def quiz(number=4):
+    return [{"turns": [f"I wept over letter {n}."], "label": "sad"} for n in range(number)]
 
 
-def straight(item, draw):
-    return tuple("bad" for _ in item.choices) if item.kind in ("judge", "bonus") else item.choices[0]
+def judged(number, truths=None):
+    return [
+        {
+            "dialogue_id": f"d{n}",
+            "turns": ["Hello.", HOSTILE if n == 0 else f"My cat {n} is gone."],
+            "answers": [{"model": model, "text": f"{model} says {n}"} for model in "abcd"],
+            **({"truth": f"the truth of {n}"} if truths is None or n < truths else {}),
+        }
+        for n in range(number)
+    ]
 
 
-def answered(batch, people, seed=0):
-    """Return the answers of people, name → (how, seconds an item), to every HIT of a batch."""
-    draw, given, finished = random.Random(seed), [], {}
-    for hit in batch.hits:
-        for worker, (how, seconds) in people.items():
-            given += [HitAnswer(hit.id, item.id, worker, how(item, draw), "", seconds, "1") for item in hit.items]
-            finished[hit.id, worker] = {"hit": hit.id, "worker": worker, "finished": True, "at": "2"}
-    return HitAnswers(given, finished)
-
-
-def written(folder, batch):
+def labelling(folder, dialogues=4, workers=3, size=2, quizzes=2, **more):
+    batch = Batch("labelling", label_hits(tasks(dialogues), quiz(), 0, size, quizzes), workers, **more)
     write_batch(folder, batch)
-    return folder
+    return batch, Store(folder / ANSWERS)
+
+
+def judging(folder, dialogues=4, workers=2, size=2, bonus=1, **more):
+    batch = Batch("judging", judge_hits(judged(dialogues), 0, size, bonus), workers, **more)
+    write_batch(folder, batch)
+    return batch, Store(folder / ANSWERS)
+
+
+def given(place, value=None, typed=None, **more):
+    return Given(uuid.uuid4().hex, place, value, typed, **more)
+
+
+def answer_all(work, worker, right=True, label="joyful"):
+    """Answer the HIT that a worker gets, and hand it in; return the assignment."""
+    assignment = work.hand_out(worker)
+    for place, item in enumerate(assignment.hit.items):
+        if item.kind in ("judge", "bonus"):
+            own = ["good" if text == item.truth and right else "bad" for text in item.choices]
+            work.give(worker, assignment.id, given(place, own, seconds=2))
+        else:
+            value = item.truth if item.kind == "quiz" and right else label
+            work.give(worker, assignment.id, given(place, value, seconds=2))
+    assert work.finish(worker, assignment.id) is None
+    return assignment
