@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edos_dataset.crowd.answers import are_of_hits
-from edos_dataset.crowd.batches import RECORD, Batch, read_batch
-from edos_dataset.crowd.hit_answers import HitAnswers, label_table, read_hit_answers
+from edos_dataset.crowd.batches import ANSWERS, RECORD, Batch, read_batch
+from edos_dataset.crowd.collected import answer_lines
+from edos_dataset.crowd.hit_answers import HitAnswers, collect_answers, label_table, read_hit_answers
 from edos_dataset.crowd.quality import QualityRules, read_rules
+from edos_dataset.crowd.store import Store
 from edos_dataset.crowd.worker_rows import discarded
 from edos_dataset.runs.folder import check_out_file
 from edos_dataset.runs.shards import write_text
@@ -28,16 +30,21 @@ def open_answers(source: Path, batch: Path | None = None) -> Answered | None:
     """Return a batch and the answers to it; None for a file that has no answers to HITs, but perhaps to tasks.
 
     Args:
-        source: the batch's folder, whose `answers.jsonl` is read, or a file of answers.
+        source: the batch's folder, whose answers are those that `edos crowd serve` keeps there, or else those of its
+            `answers.jsonl`; or a file of answers.
         batch: the folder, where it is not the one that the file lies in.
 
     Raises:
         ValueError: the folder has no answers or is no batch, or a line is broken.
     """
+    if (source / ANSWERS).is_file():
+        served = read_batch(source)
+        rows = answer_lines(Store(source / ANSWERS), served, unfinished=True)
+        return Answered(served, collect_answers((str(source / ANSWERS), row) for row in rows))
     path = source / ANSWERED if source.is_dir() else source
     if source.is_dir() and not path.is_file():
         raise ValueError(
-            f"{source} holds no {ANSWERED}: write it by `edos crowd answers`, `edos crowd mturk fetch` or "
+            f"{source} holds no answers: collect them by `edos crowd serve`, `edos crowd mturk fetch` or "
             "`edos crowd import`, or give a file of answers"
         )
     if not are_of_hits(path):

@@ -73,18 +73,29 @@ def read_hit_answers(paths: Iterable[Path]) -> HitAnswers:
     Raises:
         ValueError: a line is no answer; the message names file and line.
     """
+    return collect_answers(
+        (f"{path}, line {number}", row) for path in paths for number, row in read_objects(path, _FORM)
+    )
+
+
+def collect_answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> HitAnswers:
+    """Return the answers of rows of the form of a line, each with where it stands, the later ones in place of earlier
+    ones.
+
+    Raises:
+        ValueError: a row is no answer; the message says where it stands.
+    """
     found = HitAnswers()
     last: dict[tuple[str, str, str], HitAnswer] = {}
-    for path in paths:
-        for number, row in read_objects(path, _FORM):
-            try:
-                if "finished" in row:
-                    found.finished[_text(row, "hit"), _text(row, "worker")] = row
-                else:
-                    answer = _answer(row)
-                    last[answer.hit, answer.item, answer.worker] = answer
-            except ValueError as error:
-                raise ValueError(f"{path}, line {number}: {error}; mend or remove the line") from error
+    for where, row in rows:
+        try:
+            if "finished" in row:
+                found.finished[_text(row, "hit"), _text(row, "worker")] = dict(row)
+            else:
+                answer = _answer(row)
+                last[answer.hit, answer.item, answer.worker] = answer
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}; mend or remove the line") from error
     found.given = list(last.values())
     return found
 
