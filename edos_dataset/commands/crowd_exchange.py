@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from edos_dataset.commands.crowd_answers import ANSWERED
 from edos_dataset.crowd.aliases import alias_of
@@ -36,6 +37,8 @@ IMPORTS: Mapping[str, Callable[[Path, Questions, Callable[[str], str]], Iterable
     "mturk-csv": tables.read_mturk,
 }
 """Tool → what reads its answers."""
+
+_T = TypeVar("_T")
 
 TASKS = "tasks"
 """Id of the HIT that stands for a file of tasks, which knows none."""
@@ -131,7 +134,7 @@ def write_import(path: Path, tool: str, source: Path, out: Path | None, force: b
     return target, len(found)
 
 
-def _known(tools: Mapping[str, Callable[..., object]], name: str, option: str) -> Callable[..., object]:
+def _known(tools: Mapping[str, _T], name: str, option: str) -> _T:
     if name not in tools:
         raise ValueError(f"{option} is {name!r}: give one of {', '.join(tools)}")
     return tools[name]

@@ -176,7 +176,7 @@ def compare(found: Sequence[Judgement], resamples: int = RESAMPLES, seed: int = 
     for one in found:
         if one.model != TRUTH:
             sums.setdefault(one.model, {}).setdefault(one.dialogue, []).append(1 - one.grade / 2)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for first, second in combinations(sorted(sums), 2):
         shared = sorted(sums[first].keys() & sums[second].keys())
         if not shared:

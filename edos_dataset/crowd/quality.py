@@ -74,7 +74,9 @@ class QualityRules:
         known = {entry.name for entry in fields(self)}
         if strange := [name for name in changes if name not in known]:
             raise ValueError(f"no quality rule {str(strange[0])!r}: the rules are {', '.join(sorted(known))}")
-        lists = {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+        lists: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()
+        }
         return replace(self, **lists)
 
 
