@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from edos_dataset.cli.console import say
 from edos_dataset.cli.errors import explained
@@ -53,12 +54,13 @@ def hits(
     sizes: dict[str, Any] = {"size": size, "checks": checks, "workers": workers, "reward": reward, "bonus": bonus}
     batch = make_batch(sources, kind, quiz, rows or [], seed, **sizes)
     write_batch(out, batch, force)
-    items = sum(len(hit.items) for hit in batch.hits)
+    items, number = sum(len(hit.items) for hit in batch.hits), len(batch.hits)
+    hit = f"{number:,} HIT{'s' * (number != 1)}"
     least, most = batch.cost
     say(
         [
-            f"{batch.kind}: {len(batch.hits):,} HITs with {items:,} questions, {batch.workers} people each",
+            f"{batch.kind}: {hit} with {items:,} questions, {batch.workers} people each",
             f"{least:,.2f} to {most:,.2f} US dollars, a platform's fee not counted",
-            f"edos crowd serve {out}",
+            f"edos crowd serve {escape(str(out))}",
         ]
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from edos_dataset.cli.console import say
 from edos_dataset.cli.errors import explained
@@ -66,12 +67,17 @@ def serve(
     doors = Doors(given, open_to_all, mturk, text)
     work = Work(Store(batch / ANSWERS), asked, 60 * patience, most_hits)
 
-    def ready(address: str) -> None:
-        entrance = "open to all" if open_to_all else f"invite workers: edos crowd invite {batch} --url {address}"
-        lines = [f"{address}  {entrance}", f"{address}/admin  the live page"]
-        say(lines if password else [*lines, f"password of the live page: {given}"])
+    told = None if password else given
+    serve_pages(work, doors, host, port, lambda address: _tell(address, batch, open_to_all, told))
 
-    serve_pages(work, doors, host, port, ready)
+
+def _tell(address: str, batch: Path, open_to_all: bool, password: str | None) -> None:
+    """Print where the pages are; the password of the live page only where it was made up."""
+    entrance = (
+        "open to all" if open_to_all else f"invite workers: edos crowd invite {escape(str(batch))} --url {address}"
+    )
+    lines = [f"{address}  {entrance}", f"{address}/admin  the live page"]
+    say(lines if password is None else [*lines, f"password of the live page: {password}"])
 
 
 @explained()

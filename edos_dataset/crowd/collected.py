@@ -55,7 +55,7 @@ def label_rows(store: Store, batch: Batch, unfinished: bool = False) -> Iterator
     """
     items = {(hit.id, item.id): item for hit in batch.hits for item in hit.items if item.kind == "label"}
     for line in answer_lines(store, batch, unfinished):
-        if item := items.get((line["hit"], line.get("item"))):
+        if item := items.get((line["hit"], line.get("item", ""))):
             yield {
                 "task": item.id,
                 "worker": line["worker"],

@@ -1,4 +1,4 @@
-"""A server that is killed at work takes nothing with it: scripted workers compare what they sent with what is stored."""
+"""A server that is killed at work takes nothing with it: scripted workers compare what they sent with what is there."""
 
 import socket
 

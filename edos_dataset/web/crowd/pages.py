@@ -105,8 +105,8 @@ def consent_page(batch: Batch, csrf: str, consent: str, target: str = "/") -> Re
 
 def work_page(batch: Batch, assignment: Assignment, csrf: str) -> Response:
     """Return the page on which a HIT is worked on; its script asks for the content."""
-    values = {"assignment": str(assignment.id), "tutorial": tutorial(batch)}
-    return html(batch.kind, TITLES[batch.kind], csrf, f"{batch.kind}.js", **values)
+    own = str(assignment.id)
+    return html(batch.kind, TITLES[batch.kind], csrf, f"{batch.kind}.js", assignment=own, tutorial=tutorial(batch))
 
 
 def done_page(batch: Batch, assignment: Assignment, points: tuple[int, int], code: str) -> Response:

@@ -21,7 +21,7 @@ function mark(told) {
   }
   typed.disabled = "truth" in told;
   if (told.right === true) say("This is right.", "right");
-  if (told.right === false) say("The right label is “" + told.truth + "”: " + labels[told.truth].meaning + " Press Next to go on.", "wrong");
+  if (told.right === false) say("The right label is “" + told.truth + "”: " + labels[told.truth].meaning + " Go on when you have read it.", "wrong");
 }
 
 function showOther(shown) {
