@@ -124,9 +124,7 @@ for command in (
     hydrate,
 ):
     app.command()(command)
-for of_crowd in (select, hits, invite, serve, answers, agreement, seed):
-    crowd.command()(of_crowd)
-for of_crowd in (workers, judgements, export):
+for of_crowd in (select, hits, invite, serve, answers, export, workers, agreement, judgements, seed):
     crowd.command()(of_crowd)
 crowd.command("import")(import_)
 crowd.add_typer(mturk, name="mturk")
