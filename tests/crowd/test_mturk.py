@@ -14,9 +14,13 @@ from crowd_people import careful, judging, labelling, straight, written
 
 boto3 = pytest.importorskip("boto3")
 
+from edos_dataset.crowd.assignments import Work  # noqa: E402
+from edos_dataset.crowd.given import Given  # noqa: E402
 from edos_dataset.crowd.mturk import client as mturk_client  # noqa: E402
 from edos_dataset.crowd.mturk.publishing import batch_id  # noqa: E402
 from edos_dataset.crowd.mturk.questions import external_question, html_question  # noqa: E402
+from edos_dataset.crowd.store import Store  # noqa: E402
+from edos_dataset.crowd.workers import welcome  # noqa: E402
 from turk_double import Turk  # noqa: E402
 
 WORKERS = ("A1ANN", "A2BOB", "A3CID")
@@ -217,3 +221,21 @@ def test_errors(turk, tmp_path, monkeypatch):
     done = edos("crowd", "mturk", "create", folder, "--yes")
     assert done.exit_code == 1 and "no credentials of AWS" in done.stderr
     assert turk.hits == {}
+
+
+def test_external_questions_are_answered_on_the_pages_and_rewarded_by_the_platform(turk, tmp_path):
+    batch = labelling(15)
+    folder = written(tmp_path / "batch", batch)
+    run("create", folder, "--url", "https://labels.example.org")
+    (hit,) = batch.hits
+    number = turk.answer(hit.id, "A1ANN", {"done": "yes"})
+    work = Work(Store(folder / "answers.sqlite"), batch)
+    welcome(work.store, "A1ANN")
+    mine = work.hand_out("mturk:A1ANN", hit.id, f"{number} https://workersandbox.mturk.com")
+    for place, item in enumerate(hit.items):
+        work.give("mturk:A1ANN", mine.id, Given(f"{place:032x}", place, item.truth or item.choices[0], seconds=3.0))
+    work.finish("mturk:A1ANN", mine.id)
+    assert run("fetch", folder)["answers"] == len(hit.items)
+    assert run("bonus", folder)["paid"] == 1 and turk.bonuses[0]["WorkerId"] == "A1ANN"
+    (row,) = json.loads(edos("crowd", "workers", folder, "--json").stdout)["workers"]
+    assert (row["right"], row["bonuses"], row["items"]) == (5, 1, len(hit.items))
