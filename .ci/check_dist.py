@@ -29,6 +29,7 @@ REQUIRED = (
     "segmentation/turns/weights/net/net.safetensors",
     "crowd/spellings.yaml",
     "crowd/quiz.jsonl",
+    "crowd/mturk/form.html",
     "web/crowd/assets/layout.html",
     "augmentation/audit_page.html",
     "web/page.css",

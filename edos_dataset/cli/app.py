@@ -10,10 +10,14 @@ from edos_dataset.cli.audit import audit
 from edos_dataset.cli.books import books
 from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
 from edos_dataset.cli.crowd_agreement import agreement
+from edos_dataset.cli.crowd_exchange import export, import_
 from edos_dataset.cli.crowd_hits import hits
+from edos_dataset.cli.crowd_judgements import judgements
+from edos_dataset.cli.crowd_mturk import mturk
 from edos_dataset.cli.crowd_seed import seed
 from edos_dataset.cli.crowd_select import select
 from edos_dataset.cli.crowd_serve import answers, invite, serve
+from edos_dataset.cli.crowd_workers import workers
 from edos_dataset.cli.curate import curate
 from edos_dataset.cli.download import download
 from edos_dataset.cli.evaluate import evaluate
@@ -120,6 +124,8 @@ for command in (
     hydrate,
 ):
     app.command()(command)
-for of_crowd in (select, hits, invite, serve, answers, agreement, seed):
+for of_crowd in (select, hits, invite, serve, answers, export, workers, agreement, judgements, seed):
     crowd.command()(of_crowd)
+crowd.command("import")(import_)
+crowd.add_typer(mturk, name="mturk")
 app.add_typer(crowd, name="crowd")

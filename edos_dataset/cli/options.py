@@ -51,6 +51,19 @@ AnswerColumns = Annotated[
         help="Column of a Mechanical Turk file: `answer=Answer.emotion{n}`; also `typed`, `task`, `dialogue`.",
     ),
 ]
+HitBatchFolder = Annotated[Path, typer.Argument(help="Folder that `edos crowd hits` wrote.", show_default=False)]
+HitBatch = Annotated[
+    Path | None,
+    typer.Option(
+        "--batch", help="Folder of the batch that was answered.", show_default="the one that the answers lie in"
+    ),
+]
+QualityRecipe = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules", help="YAML of rules of quality, such as `quiz_right: 4`.", show_default="those of the batch"
+    ),
+]
 Language = Annotated[
     str | None,
     typer.Option(

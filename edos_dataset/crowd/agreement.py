@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import Outside, count_answers, tally, winners
-from edos_dataset.crowd.answer_table import Answers
+from edos_dataset.crowd.answer_table import Answers, repeated_texts
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.calibration import Array
@@ -161,6 +162,30 @@ def measure(answers: Answers, outside: Outside = "own", resamples: int = RESAMPL
     }
 
 
+def measure_counts(counts: Ints, groups: npt.NDArray[Any], resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
+    """Return `pairwise_agreement`, `fleiss_kappa` and `krippendorff_alpha` of counts of any categories, each with its
+    95 % percentile interval of the bootstrap over groups of tasks; None where it is not defined.
+
+    Args:
+        counts: as above.
+        groups: [tasks], what belongs together, such as the candidates of a dialogue.
+        resamples: draws of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: no task has two answers.
+    """
+    columns, kept = _columns(counts), groups[counts.sum(axis=1) >= 2]
+    measured, spread = (
+        _measures(columns.sum(axis=0, keepdims=True)),
+        _measures(resampled(columns, kept, resamples, seed)),
+    )
+    report: dict[str, Any] = {}
+    for name in MEASURES[1:]:
+        report |= {name: _rounded(measured[name][0]), f"{name}_interval": interval(spread[name])}
+    return report
+
+
 def _per_label(counts: Ints, won: Ints, resamples: int, seed: int) -> dict[str, dict[str, Any]]:
     columns = _label_columns(counts).astype(np.float64)
     drawn = resampled(columns, np.arange(len(columns)), resamples, seed)
@@ -179,25 +204,6 @@ def _mapped(answers: Answers) -> dict[str, dict[str, Any]]:
     return {
         read.text: {"label": LABELS[read.label], "by": read.way, "answers": count}
         for read, count in reads.most_common()
-    }
-
-
-def repeated_texts(answers: Answers, won: Ints) -> dict[str, int]:
-    """Count texts that come in several tasks: how many `texts`, in how many `tasks`, and how many texts have
-    `conflicting` agreed labels.
-
-    Args:
-        answers: the table.
-        won: [tasks] the agreed category, MISSING where there is none.
-    """
-    labels: dict[str, list[int]] = {}
-    for key, winner in zip(answers.keys, won.tolist(), strict=True):
-        labels.setdefault(key, []).append(winner)
-    repeated = [own for own in labels.values() if len(own) > 1]
-    return {
-        "texts": len(repeated),
-        "tasks": sum(map(len, repeated)),
-        "conflicting": sum(len(set(own) - {MISSING}) > 1 for own in repeated),
     }
 
 

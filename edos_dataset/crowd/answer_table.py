@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from edos_dataset.arrays import Ints
-from edos_dataset.crowd.names import read_answer
+from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.splits import plain_text
 
 
@@ -90,3 +90,22 @@ class Answers:
     def leave_out(self, reason: str) -> None:
         """Count something that is not in the table."""
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
+
+
+def repeated_texts(answers: Answers, won: Ints) -> dict[str, int]:
+    """Count texts that come in several tasks: how many `texts`, in how many `tasks`, and how many texts have
+    `conflicting` agreed labels.
+
+    Args:
+        answers: the table.
+        won: [tasks] the agreed category, MISSING where there is none.
+    """
+    labels: dict[str, list[int]] = {}
+    for key, winner in zip(answers.keys, won.tolist(), strict=True):
+        labels.setdefault(key, []).append(winner)
+    repeated = [own for own in labels.values() if len(own) > 1]
+    return {
+        "texts": len(repeated),
+        "tasks": sum(map(len, repeated)),
+        "conflicting": sum(len(set(own) - {MISSING}) > 1 for own in repeated),
+    }

@@ -1,4 +1,4 @@
-"""People's answers, read from the authors' file, Amazon Mechanical Turk's result files, and JSON lines."""
+"""People's answers, read from the authors' file, Amazon Mechanical Turk's result files, and JSON lines, of HITs too."""
 
 import csv
 import re
@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.crowd.answer_table import Answers
+from edos_dataset.crowd.batches import HITS
+from edos_dataset.crowd.hit_answers import label_table, read_hit_answers
+from edos_dataset.crowd.hits import read_hits
 from edos_dataset.crowd.json_lines import read_objects
 from edos_dataset.crowd.splits import split_turns
 
@@ -64,13 +67,16 @@ def read_answers(path: Path, columns: MTurkColumns | None = None) -> Answers:
       assignments are left out.
     - A CSV with the columns `task, worker, label`, or lines of JSON with these keys; `turns`, a list of texts, and
       `dialogue_id` may stand beside.
+    - Answers to HITs, lines of JSON as of `hit_answers`, beside the `hits.jsonl` of their batch.
 
     Raises:
         ValueError: the file is none of these, a row is broken, or there are no answers; the message names file, line
             and value.
     """
     answers = Answers()
-    if path.suffix in (".jsonl", ".json", ".ndjson"):
+    if are_of_hits(path):
+        answers = label_table(read_hits(path.parent / HITS), read_hit_answers([path]))
+    elif path.suffix in (".jsonl", ".json", ".ndjson"):
         _read_objects(read_objects(path, _LINE), answers, path)
     else:
         rows = _rows(path)
@@ -89,6 +95,17 @@ def read_answers(path: Path, columns: MTurkColumns | None = None) -> Answers:
     if not answers.task:
         raise ValueError(f"{path} holds no answers")
     return answers
+
+
+def are_of_hits(path: Path) -> bool:
+    """Return whether a file holds answers to the items of HITs, by its first line.
+
+    Raises:
+        ValueError: the first line is broken.
+    """
+    if path.suffix not in (".jsonl", ".json", ".ndjson"):
+        return False
+    return "hit" in next(read_objects(path, _LINE), (0, {}))[1]
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

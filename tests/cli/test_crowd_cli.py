@@ -48,7 +48,7 @@ def test_agreement_for_a_person(answers):
 
 def test_select_writes_lines_and_names_what_falls_short(tmp_path):
     run = write_run(tmp_path / "run", dialogues())
-    done = edos("crowd", "select", run, "--per-label", 2, "--out", tmp_path / "tasks.jsonl")
+    done = edos("crowd", "select", run, "--papers", "--per-label", 2, "--out", tmp_path / "tasks.jsonl")
     assert done.exit_code == 0
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     assert [task["label"] for task in tasks] == ["angry", "angry", "sad"]
@@ -58,7 +58,7 @@ def test_select_writes_lines_and_names_what_falls_short(tmp_path):
 
 
 def test_what_is_chosen_can_be_answered_and_measured(tmp_path):
-    edos("crowd", "select", write_run(tmp_path / "run", dialogues()), "--out", tmp_path / "tasks.jsonl")
+    edos("crowd", "select", write_run(tmp_path / "run", dialogues()), "--papers", "--out", tmp_path / "tasks.jsonl")
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     answered = [{**task, "worker": worker, "label": task["top"][worker % 2]} for task in tasks for worker in range(3)]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answered))
