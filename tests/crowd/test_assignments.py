@@ -120,7 +120,7 @@ def test_a_bonus_is_told_when_it_is_asked_for_and_may_be_earned_later(tmp_path):
         given(0, "sad", seconds=1e9),
         replace(given(0, "sad"), id="x"),
     ],
-    ids=str,
+    ids=lambda answer: f"{answer.place}-{str(answer.value)[:8]}",
 )
 def test_what_is_no_answer_is_refused(work, answer):
     mine = work.hand_out("w0")
