@@ -1,16 +1,13 @@
 """What people answered, out of a batch: lines for tables of quality, rows for `edos crowd agreement` and `seed`."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.batches import Batch
+from edos_dataset.crowd.cells import csv_text
 from edos_dataset.crowd.store import Store
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def answer_lines(store: Store, batch: Batch, unfinished: bool = False) -> Iterator[dict[str, Any]]:
@@ -77,15 +74,7 @@ def as_csv(rows: Iterable[dict[str, Any]]) -> str:
     """Return rows of answers as CSV with a header, a turn a line; what a spreadsheet would take for a formula gets an
     apostrophe in front.
     """
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(["task", "worker", "label", "turns", "dialogue_id"])
-    for row in rows:
-        cells = [row["task"], row["worker"], row["label"], "\n".join(row["turns"]), row["dialogue_id"]]
-        writer.writerow([harmless(cell) for cell in cells])
-    return file.getvalue()
-
-
-def harmless(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    header = ("task", "worker", "label", "turns", "dialogue_id")
+    return csv_text(
+        header, ([*map(str, map(row.get, header[:3])), "\n".join(row["turns"]), row["dialogue_id"]] for row in rows)
+    )

@@ -11,10 +11,8 @@ from edos_dataset.crowd.agreement import fleiss_kappa, pairwise_agreement
 from edos_dataset.crowd.assignments import Work
 from edos_dataset.crowd.collected import label_table
 from edos_dataset.crowd.given import RATINGS, is_right
+from edos_dataset.crowd.quality import QualityRules
 from edos_dataset.crowd.store import now
-
-POINTS = {"labelling": 3, "judging": 2}
-"""Points of a HIT that earn its bonus: EDOS, ethical considerations; Xie & Pu, Section 5.4."""
 
 
 def progress(work: Work) -> dict[str, Any]:
@@ -35,7 +33,9 @@ def progress(work: Work) -> dict[str, Any]:
     left = sum(row[6] is not None or float(row[4]) < gone for row in pending)
     latest = _latest(work)
     earned = {row[0]: _points(work, row[1], latest.get(row[0], {})) for row in rows}
-    paid = sum(earned[row[0]] >= POINTS[work.batch.kind] for row in finished)
+    rules = QualityRules().override(work.batch.rules)
+    least = rules.quiz_right if work.batch.kind == "labelling" else rules.bonus_right
+    paid = sum(earned[row[0]] >= least for row in finished)
     taken: dict[str, int] = {}
     for row in finished:
         taken[row[1]] = taken.get(row[1], 0) + 1
