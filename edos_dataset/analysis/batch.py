@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Doubles, Hashes, Ints, unnest
+from edos_dataset.schema import TOP as TOP_LABEL
 from edos_dataset.text import hash64
 
 NONE = -1
@@ -19,7 +20,7 @@ NONE = -1
 _OF_DIALOGUE = ("dialogue_id", "document_id", "certainty", "label", "confidence", "soft_label", "source", "year")
 _OF_TURN = ("text", "label", "confidence", "top", "truth")
 _ROWS = 5_000
-TOP = pa.list_(pa.struct({"label": pa.int64(), "probability": pa.float32()}))
+TOP = pa.list_(TOP_LABEL)
 """The most probable labels of a turn."""
 
 

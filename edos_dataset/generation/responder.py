@@ -229,9 +229,8 @@ def _histories(dialogues: Sequence[Sequence[str]]) -> list[list[str]]:
         ValueError: they are none, or one has no turn.
     """
     given = dialogues_given(dialogues)
-    for number, turns in enumerate(given):
-        if not turns:
-            raise ValueError(f"dialogue {number} has no turn, so there is nothing to answer: leave it out")
+    if [] in given:
+        raise ValueError(f"dialogue {given.index([])} has no turn, so there is nothing to answer: leave it out")
     return given
 
 

@@ -21,7 +21,7 @@ def test_version_and_help():
 
 GROUPS = [[], ["crowd"]]
 NAMES = [[command.callback.__name__.replace("_", "-")] for command in app.registered_commands]
-NAMES += [["crowd", command.callback.__name__] for command in crowd.registered_commands]
+NAMES += [["crowd", command.name or command.callback.__name__] for command in crowd.registered_commands]
 
 
 @pytest.mark.parametrize("words", [*GROUPS, *NAMES], ids=" ".join)

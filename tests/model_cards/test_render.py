@@ -76,4 +76,4 @@ def test_the_command_writes_every_card(monkeypatch, tmp_path, capsys):
     render.main()
     for name, model in SHIPPED.items():
         assert (tmp_path / f"{name}.md").read_bytes() == model.card.read_bytes()
-    assert capsys.readouterr().out.splitlines() == [str(tmp_path / f"{name}.md") for name in SHIPPED]
+    assert capsys.readouterr().out.splitlines() == [str(tmp_path / f"{name}.md") for name in [*SHIPPED, *RESPONDERS]]

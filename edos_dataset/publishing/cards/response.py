@@ -22,6 +22,7 @@ from edos_dataset.publishing.cards.markdown import (
 )
 from edos_dataset.publishing.cards.model import PLACEHOLDER, training_section
 from edos_dataset.publishing.cards.model_header import Row, emitted_grams, energy
+from edos_dataset.publishing.cards.packing import packing_section
 from edos_dataset.publishing.cards.texts import EDOS_BIBTEX
 
 FLAWS = (
@@ -103,7 +104,7 @@ def render_response_card(record: Row, figures: Row, beside: str = "") -> str:
         flaws=_flaws(record, figures),
         use=_use(record["task"], shipped),
         data=_data(record),
-        results=_results(figures) + _packing(record) + (f"\n\n{beside}" if beside else ""),
+        results=_results(figures) + packing_section(record) + (f"\n\n{beside}" if beside else ""),
         training=_parameters(record) + training_section(facts),
         energy=energy(record),
         command=fenced(record["command"]) if record.get("command") else f"The command is {MISSING}.",
@@ -233,28 +234,6 @@ def _results(figures: Row) -> str:
     of = f"On {pairs:,} held-out pairs" if pairs is not None else "On the held-out pairs"
     heads = ["figure", "validation", "test", "test, by frequencies alone"]
     return f"{of}, all of them, so without intervals.\n\n{table(heads, rows)}"
-
-
-def _packing(record: Row) -> str:
-    """Return what rounding the weights to 8 bits changed, after these figures were taken."""
-    told = record.get("packing")
-    if not told:
-        return ""
-    lines = [
-        f"Its weights were then rounded to 8 bits: perplexity a token {told['perplexity_before']:,.2f} before and "
-        f"{told['perplexity_after']:,.2f} after, on {told['test_pairs']:,} test pairs."
-    ]
-    if "predictor_accuracy_after" in told:
-        before, after = (percent(told[f"predictor_accuracy_{when}"]) for when in ("before", "after"))
-        lines.append(
-            f"Its predictor names the label of {before} of {told['predictor_pairs']:,} test answers before and of "
-            f"{after} after."
-        )
-    lines.append(
-        f"Of {told['answers']:,} greedy answers {percent(told['equal_answers'])} stayed the same word by word, and "
-        f"{percent(told['equal_labels'])} of their labels."
-    )
-    return "\n\n" + " ".join(lines)
 
 
 def _parameters(record: Row) -> str:

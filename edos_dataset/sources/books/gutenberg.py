@@ -19,9 +19,10 @@ _FIELD = re.compile(
     r"^(Title|Author|Language|Original publication): *([^\n]*(?:\n[ \t]{2,}[^\s][^\n]*)*)", re.MULTILINE
 )
 _FIRST_LINE = re.compile(
-    r"(?:The )?Project Gutenberg(?:'s|’s)? (?:E-?(?:book|text),? (?:of )?)?([^\n]{1,200}?)(?:,? by ([^\n]{1,100}))?\n",
+    r"(?:The )?Project Gutenberg(?:'s|’s)? (?:E-?(?:book|text),? (?:of )?)?([^\n]{1,300})\n",
     re.IGNORECASE,
 )
+_BY = re.compile(r",? by ", re.IGNORECASE)
 _DECLARED = re.compile(rb"Character set encoding: *(?:Unicode )?([A-Za-z0-9][A-Za-z0-9 _-]{1,30})", re.IGNORECASE)
 _BY_NAME = re.compile(r"\d-([08])(?:\.|$)")
 _YEAR = re.compile(r"\b(1[4-9]\d\d|20\d\d)\b")
@@ -67,11 +68,12 @@ def unwrap(text: str) -> Wrapped:
 def _with_facts(text: str, header: str) -> Wrapped:
     fields = {found[1]: " ".join(found[2].split()) for found in reversed(list(_FIELD.finditer(header)))}
     first = _FIRST_LINE.search(header)
+    title, author = [*_BY.split(first[1] if first else "", maxsplit=1), ""][:2]
     year = _YEAR.search(fields.get("Original publication", ""))
     return Wrapped(
         text,
-        title=fields.get("Title") or (first[1].strip(" ,.") if first else None),
-        author=fields.get("Author") or (first[2].strip(" ,.") if first and first[2] else None),
+        title=fields.get("Title") or title.strip(" ,.") or None,
+        author=fields.get("Author") or author.strip(" ,.") or None,
         language=code_of_language(fields.get("Language", "").partition(",")[0].strip()),
         year=int(year[1]) if year else None,
     )
