@@ -48,8 +48,19 @@ def draw_pictures(figures: Data, folder: Path) -> list[Path]:
                 path = folder / f"{name}.{form}"
                 with replacing(path) as temporary:
                     figure.savefig(temporary, format=form, metadata={"Date": None} if form == "svg" else None)
+                    if form == "png":
+                        _with_palette(temporary)
                 written.append(path)
     return written
+
+
+def _with_palette(path: Path) -> None:
+    """Write a PNG anew in at most 256 colours: the thousand bands of a flow need not a megabyte in a card."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    small.save(path, format="PNG", optimize=True, dpi=(150, 150))
 
 
 def _wanted(figures: Data) -> list[tuple[str, tuple[float, float], Draw, Data]]:

@@ -193,3 +193,13 @@ def test_near_copies_are_found_within_between_and_against(tmp_path):
     }
     assert found["against"]["theirs.jsonl"]["alike"] == 1 and found["against"]["theirs.jsonl"]["copies"] == 0
     assert "word3 word4" in (tmp_path / "r.html").read_text()
+
+
+def test_counts_are_those_of_the_manifest(tmp_path):
+    import edos_dataset
+
+    done = edos_dataset.curate(Path(edos_dataset.__file__).parent / "sample", tmp_path / "edos", labels=False)
+    found = report(Asked(str(done.folder)), out=tmp_path / "r.html", pictures=False)
+    counts = {name: found["data"][0]["sizes"][name] for name in ("dialogues", "turns", "tokens")}
+    stated = done.manifest["configs"][found["data"][0]["config"]]
+    assert counts == {name: stated[name] for name in counts} and counts["dialogues"] > 10

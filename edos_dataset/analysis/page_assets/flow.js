@@ -1,5 +1,5 @@
 // The flow of labels over the first turns (EDOS paper, Figures 3, 10 and 11), of all dialogues or of those that begin with a label.
-const MOST_NODES = 13, HEIGHT = 640, MARGIN = 10, PAD = 10;
+const MOST_NODES = 13, HEIGHT = 640, MARGIN = 10, PAD = 13;
 
 // Links of a flow with what is rare put together, by kind: { nodes: [{ step, name, kind, label }], links: [[from, to, number]] }.
 function gathered(links, names, kinds) {

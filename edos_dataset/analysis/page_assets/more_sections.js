@@ -8,7 +8,7 @@ function filmsSection() {
       decades.set(decade, [row[0] + dialogues, row[1].map((number, label) => number + turns[label])]);
     }
     const { names, kinds } = first.labels, share = (turns, kind) => sum(turns.filter((_, label) => kinds[label] === kind)) / (sum(turns) || 1);
-    content.push(bars("Dialogues by year of the film", `Dialogues by year, ${known[0].year} to ${known[known.length - 1].year}.`, known.map((one) => one.year), known.map((one) => one.dialogues), "year", "dialogues",
+    content.push(bars(`Dialogues by year of the film, known of ${count(sum(known.map((one) => one.dialogues)))} of ${count(first.sizes.dialogues)}`, `Dialogues by year, ${known[0].year} to ${known[known.length - 1].year}.`, known.map((one) => one.year), known.map((one) => one.dialogues), "year", "dialogues",
       folded("By decade, as a table", () => table("Decades", [["decade"], numbered("dialogues"), numbered("emotions"), numbered("intents"), numbered("neutral"), ["more frequent than in all"]],
         [...decades].map(([decade, [dialogues, turns]]) => [decade, count(dialogues), percent(share(turns, "emotion")), percent(share(turns, "response intent")), percent(share(turns, "neutral")), unusual(turns, names)])))));
   }
@@ -38,7 +38,7 @@ function wordsSection() {
 function rejectedSection() {
   if (!figures.manifest) return;
   const rows = figures.manifest.rejected;
-  section("rejected", "What was dropped", rows.length ? table("What the run dropped, and why", [["stage"], ["reason"], numbered("how much"), ["unit"], ["meaning"]], rows.map((one) => [one.stage, one.reason, count(one.count), one.unit, one.meaning])) : el("p", {}, "The run dropped nothing."),
+  section("rejected", "What was dropped", rows.length ? table("What the run dropped, and why", [["stage"], ["reason"], numbered("how much"), ["unit"], ["meaning"]], rows.map((one) => [one.stage, one.reason, count(one.count), one.unit, one.meaning.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part))])) : el("p", {}, "The run dropped nothing."),
     rejects.length ? el("details", {}, el("summary", {}, "Examples"), el("ul", {}, rejects.map((one) => el("li", {}, el("b", {}, `${one.reason}: `), el("span", { dir: "auto" }, one.texts.join(" / ") || one.detail || one.document)))))
       : el("p", { class: "soft" }, "The run kept no texts of what it dropped: give --rejects to edos curate to see examples here."));
 }
@@ -68,8 +68,8 @@ function doubtfulSection() {
       doubts.pairs.length ? folded("What is taken for what", () => table("Most frequent pairs", [["label given", "label"], ["likely label", "label"], numbered("turns")], doubts.pairs.map((one) => [one.given, one.likely, count(one.turns)]))) : null,
       ...listed.map(([name, turns]) => folded(`${name}, doubted`, () => table(`Turns labelled ${name} that are likely something else`, [["turn"], ["likely label", "label"], numbered("confidence"), ["dialogue"]], turns.map(({ id, turn, likely }) => [el("span", { dir: "auto" }, turn[0]), likely, fixed(turn[2]), link(id)])))));
   }
-  if (groups.length) content.push(el("h3", {}, "By confidence"), el("p", {}, "Of each label the turns that the model was least sure of, with the label that it thought next."), ...groups.map(([name, ids]) =>
+  if (groups.length) content.push(el("h3", {}, "By confidence"), el("p", {}, "Of each label the turns that the model was least sure of, with the label that it thought next."), el("div", { class: "folds" }, groups.map(([name, ids]) =>
     folded(name, () => table(`Least sure turns of ${name}`, [["turn"], numbered("confidence"), ["next label"], ["dialogue"]], ids.map((id) => [id, least(name, id)]).filter(([, turn]) => turn).map(([id, turn]) =>
-      [el("span", { dir: "auto" }, turn[0]), fixed(turn[2]), turn[3] === null ? "–" : `${names[turn[3]]} ${fixed(turn[4])}`, link(id)])))));
+      [el("span", { dir: "auto" }, turn[0]), fixed(turn[2]), turn[3] === null ? "–" : `${names[turn[3]]} ${fixed(turn[4])}`, link(id)]))))));
   if (content.length) section("doubtful", "Labels to doubt", ...content);
 }

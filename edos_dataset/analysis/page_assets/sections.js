@@ -42,7 +42,7 @@ function labelBars(names, kinds, series, text, below) {
       ...rest.map(({ name, shares }, place) => ({ type: "scatter", mode: "markers", name: plain(short(name, 40)), y: order.map((label) => names[label]), x: order.map((label) => 100 * shares[label]),
         marker: { symbol: SYMBOLS[place % SYMBOLS.length], size: 8, color: colour("mark"), line: { color: colour("mark"), width: 1.5 } }, hovertemplate: `%{y}: %{x:.2f} %<extra></extra>` })),
     ],
-    layout: { barmode: "overlay", bargap: 0.25, yaxis: { categoryorder: "array", categoryarray: order.map((place) => names[place]).reverse(), gridcolor: "rgba(0,0,0,0)" },
+    layout: { barmode: "overlay", bargap: 0.25, yaxis: { categoryorder: "array", categoryarray: order.map((place) => names[place]).reverse(), range: [-0.7, order.length - 0.3], gridcolor: "rgba(0,0,0,0)" },
       xaxis: { rangemode: "tozero", side: "top" }, margin: { l: 10, r: 10, t: 30, b: 30 }, legend: { orientation: "h", y: -0.02, yanchor: "top" } },
   }), { below, height: 120 + 19 * names.length }).made;
 }
@@ -115,7 +115,7 @@ function transitionsSection() {
       ids.map((id) => dialogueArticle(byId.get(id), (turn, before) => before && names[before[1]] === one.before && names[turn[1]] === one.after)));
   });
   section("transitions", "Transitions", el("p", {}, text), map.made, el("h3", {}, "The most surprising pairs, with examples"),
-    pairs.length ? null : el("p", {}, "No pair comes often enough beyond chance."), el("p", { class: "soft" }, "At least ten times, and three standard deviations above chance; the greatest lift first."), ...examples);
+    pairs.length ? null : el("p", {}, "No pair comes often enough beyond chance."), el("p", { class: "soft" }, "At least ten times, and three standard deviations above chance; the greatest lift first."), el("div", { class: "folds wide" }, examples));
 }
 
 function surenessSection() {
