@@ -57,6 +57,7 @@ function follow(event) {
 
 function drop(event) {
   if (!drag || event.pointerId !== drag.pointer) return;
+  if (event.type === "pointerup") follow(event); // of a quick finger the last moves may not have been told
   const { made, over, moved } = drag;
   drag = null;
   made.classList.remove("dragged");
