@@ -34,9 +34,7 @@ def progress(work: Work) -> dict[str, Any]:
     latest = _latest(work)
     earned = {row[0]: _points(work, row[1], latest.get(row[0], {})) for row in rows}
     rules = QualityRules().override(work.batch.rules)
-    # of a HIT with fewer questions that are checked, all; as `quality.assignments` has it
-    least = rules.quiz_right if work.batch.kind == "labelling" else rules.bonus_right
-    paid = sum(0 < min(least, _checks(work, row[1])) <= earned[row[0]] for row in finished)
+    paid = sum(rules.earns_bonus(work.hits[row[1]].items, earned[row[0]]) for row in finished)
     taken: dict[str, int] = {}
     for row in finished:
         taken[row[1]] = taken.get(row[1], 0) + 1
@@ -63,10 +61,6 @@ def _latest(work: Work) -> dict[str, dict[int, Any]]:
     for assignment, place, value in work.store.read("SELECT assignment, place, value FROM answers ORDER BY number"):
         latest.setdefault(assignment, {})[int(place)] = json.loads(value)
     return latest
-
-
-def _checks(work: Work, hit: str) -> int:
-    return sum(item.kind in ("quiz", "bonus") for item in work.hits[hit].items)
 
 
 def _points(work: Work, hit: str, given: dict[int, Any]) -> int:

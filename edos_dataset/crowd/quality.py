@@ -79,6 +79,14 @@ class QualityRules:
         }
         return replace(self, **lists)
 
+    def earns_bonus(self, items: Sequence[Item], right: int) -> bool:
+        """Return whether so many right answers to a HIT's quiz questions or bonus tasks earn its bonus: as many as the
+        rule asks for, all where the HIT has fewer, and never where it has none.
+        """
+        judging = any(item.kind in ("judge", "bonus") for item in items)
+        checks = sum(item.truth is not None for item in items)
+        return checks > 0 and right >= min(self.bonus_right if judging else self.quiz_right, checks)
+
 
 def read_rules(path: Path, rules: QualityRules | None = None) -> QualityRules:
     """Return the rules with the changes of a YAML file, `rule: value` a line.
@@ -137,12 +145,11 @@ def assignments(hits: Sequence[Hit], answers: HitAnswers, rules: QualityRules) -
         minutes = sum(times) / 60 if len(times) == len(own) else None
         whole, judging = len(own) == len(sizes[hit].items), any(item.kind in ("judge", "bonus") for item in asked)
         checks = sum(item.truth is not None for item in sizes[hit].items)
-        needed = min(rules.bonus_right if judging else rules.quiz_right, checks)
         discarded = ""
         if judging and sum(marks) < min(rules.judged_right, checks):
             fast = minutes is not None and minutes < rules.fast_minutes
             discarded = "too fast, and bonus tasks wrong" if fast else "bonus tasks wrong"
-        earned = whole and checks > 0 and sum(marks) >= needed
+        earned = whole and rules.earns_bonus(sizes[hit].items, sum(marks))
         found.append(
             Assignment(hit, worker, len(own), len(sizes[hit].items), len(marks), sum(marks), minutes, earned, discarded)
         )

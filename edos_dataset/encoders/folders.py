@@ -115,6 +115,13 @@ def read_header(path: Path) -> None:
         pass
 
 
+def forget_files(record: Path) -> None:
+    """Take the digests of files out of a model's record, if it is there: packed, the files are others."""
+    if record.is_file():
+        told = {name: value for name, value in read_json(record).items() if name != "files"}
+        record.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file beside a model.
 

@@ -6,7 +6,6 @@ packed (`training/pack_generator.py`).
 """
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from edos_dataset.encoders.folders import Arrays, read_arrays, read_json, usable, whole_folder
+from edos_dataset.encoders.folders import Arrays, forget_files, read_arrays, read_json, usable, whole_folder
 from edos_dataset.encoders.folders import pack as packed_file
 from edos_dataset.encoders.rounding import FACTOR, rounded
 from edos_dataset.generation.config import PredictorConfig, ResponseConfig
@@ -101,9 +100,7 @@ def _pack(model: Path, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     (folder / FILE).write_bytes(packed_file(packed, {}))
     _copy(model, folder)
-    if (record := folder / _RECORD).is_file():  # the files that it names are others now
-        told = {name: value for name, value in read_json(record).items() if name != "files"}
-        record.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    forget_files(folder / _RECORD)
 
 
 def _restored(path: Path) -> Arrays:

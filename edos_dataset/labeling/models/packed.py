@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save
 
 from edos_dataset.encoders.changes import changes, restore
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
-from edos_dataset.encoders.folders import kept_folder, read_json, whole_folder
+from edos_dataset.encoders.folders import forget_files, kept_folder, read_json, whole_folder
 from edos_dataset.labeling.models.context_labeler import READ
 from edos_dataset.labeling.models.saved_model import our_model
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
@@ -40,9 +40,7 @@ def pack(model: Path, folder: Path) -> None:
     for name in ("config.json", *_RECORDS):
         if (model / name).is_file():
             shutil.copyfile(model / name, folder / name)
-    if (record := folder / _RECORDS[0]).is_file():  # the files that it names are others now
-        told = {name: value for name, value in read_json(record).items() if name != "files"}
-        record.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    forget_files(folder / _RECORDS[0])
 
 
 def identify(name: str) -> str:
