@@ -8,10 +8,11 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from edos_dataset.generation.shipped import SHIPPED, shipped_folder
 from edos_dataset.hub.content_files import ContentFile, files_of
 from edos_dataset.hub.contents import CARD, Contents
 from edos_dataset.labeling.models.packed import unpack
-from edos_dataset.labeling.models.shipped import find_published, shipped_names
+from edos_dataset.labeling.models.shipped import cards_folder, find_published, shipped_names
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.foreign import json_of
@@ -62,13 +63,17 @@ def read_model(folder: Path) -> Contents | None:
 
 
 def read_shipped(folder: Path) -> Contents | None:
-    """Read the classifier that the package ships under a name, with the card of this version; None where there is a
-    folder of that name, or no such model.
+    """Read the classifier or the response model that the package ships under a name, with the card of this version;
+    None where there is a folder of that name, or no such model.
 
     Raises:
         FolderError: the package ships the model, but transformers could not load it.
     """
-    model = None if folder.exists() else find_published(str(folder))
+    if folder.exists():
+        return None
+    if (name := str(folder)) in SHIPPED:
+        return _with_card(read_model(shipped_folder(name)), cards_folder() / f"{name}.md")
+    model = find_published(name)
     if model is None:
         return None
     if not model.of_transformers:
@@ -76,9 +81,13 @@ def read_shipped(folder: Path) -> Contents | None:
             f"{model.name!r} is no model of transformers, which the Hub's users could load; "
             f"{' and '.join(map(repr, shipped_names('context', 'classifier')))} are"
         )
-    contents = read_model(unpack(model.name))
+    return _with_card(read_model(unpack(model.name)), model.card)
+
+
+def _with_card(contents: Contents | None, card: bytes | Path) -> Contents:
+    """Return the contents of an unpacked model with the card of this version: what was unpacked is kept for long."""
     assert contents is not None, "what was unpacked is a model"
-    return replace(contents, files={**contents.files, CARD: ContentFile(model.card)})
+    return replace(contents, files={**contents.files, CARD: ContentFile(card)})
 
 
 def read_space(folder: Path) -> Contents | None:

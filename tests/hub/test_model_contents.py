@@ -158,6 +158,15 @@ def test_a_shipped_model_goes_by_its_name_with_the_card_of_this_version(hub, tmp
     assert {"config.json", "model.safetensors", "context.py", "record.json", "metrics.json"} <= set(main.files)
 
 
+def test_the_shipped_response_model_goes_by_its_name_with_its_predictor_and_card(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    contents = read_shipped(Path("chat"))
+    assert {"README.md", "model.safetensors", "predictor/model.safetensors", "response_pipeline.py"} <= set(
+        contents.files
+    )
+    assert contents.kind == "model" and b"pipeline_tag: text-generation" in contents.files["README.md"].content
+
+
 def test_a_shipped_name_gives_way_to_a_folder_and_must_be_a_model_of_transformers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert read_shipped(Path("films")) is None
