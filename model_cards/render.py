@@ -25,6 +25,10 @@ COMPARISON = Path(__file__).parents[1] / "evaluation" / "baselines.json"
 """These models and plain methods on the same test parts, by `evaluation/baselines.py`."""
 DOMAIN = COMPARISON.with_name("domain") / "domain.json"
 """These models on turns that people labelled elsewhere, by `evaluation/domain.py`."""
+RESPONSES = COMPARISON.with_name("judged_responses.json")
+"""What readers say of the answers of response models, by `evaluation/judged_responses.py`."""
+_ROWS = {"chat": "empathetic_os_ed, predicted label"}
+"""Names of response models that ship → their rows there, answering as they do for users."""
 _ELSEWHERE = ("meld", "emorynlp", "xed", "goemotions", "dailydialog")
 
 _TASKS = {"turn": "weak", "history": "dialogue"}
@@ -79,7 +83,21 @@ def render_responder(name: str, folder: Path) -> str:
         folder: what `training/pack_generator.py` wrote.
     """
     record, figures = (json.loads((folder / f"{part}.json").read_text("utf-8")) for part in ("record", "metrics"))
-    return render_response_card(record | {"name": name, "shipped_as": name}, figures)
+    read = json.loads(RESPONSES.read_text("utf-8"))["rows"][_ROWS[name]]
+    limitations = [_as_read(read), *record.get("limitations", [])]
+    return render_response_card(record | {"name": name, "shipped_as": name, "limitations": limitations}, figures)
+
+
+def _as_read(rows: dict[str, Any]) -> str:
+    """Return what a reader, who did not know whose the answers are, found in them."""
+    parts = [f"{percent(rows['all']['wrong']['share'])} of {rows['all']['answers']} answers to unseen conversations"]
+    parts += [
+        f"{name}: {percent(row['wrong']['share'])} wrong, {percent(row['generic']['share'])} generic, "
+        f"{percent(row['fits']['share'])} fitting, of {row['answers']}"
+        for name, row in rows.items()
+        if name != "all"
+    ]
+    return f"**Read by hand, it is wrong in {parts[0]}** ({'; '.join(parts[1:])})."
 
 
 def task_of(model: ShippedModel) -> str:
