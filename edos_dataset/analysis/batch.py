@@ -25,6 +25,12 @@ TOP = pa.list_(TOP_LABEL)
 """The most probable labels of a turn."""
 
 
+def split_order(split: str) -> tuple[int, str]:
+    """Return by what splits are sorted: train, validation, test, then others by name."""
+    known = ("train", "validation", "dev", "test")
+    return (known.index(split) if split in known else len(known), split)
+
+
 class Top(NamedTuple):
     """The most probable labels of turns, flat: a label of a turn an entry.
 

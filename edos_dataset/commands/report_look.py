@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.analysis.alike import LEAST, SHARE, Alike, comparison_of, find_alike
+from edos_dataset.analysis.batch import split_order
 from edos_dataset.analysis.copies import copies
 from edos_dataset.analysis.counting import Part, count_parts, parts_of
 from edos_dataset.analysis.counts import Counts
@@ -68,7 +69,11 @@ def look_at(opened: Sequence[Reported], scratch: Path, workers: int, say: Callab
         parts += of_set[-1]
     total = sum(part.rows for part in parts)
     sketches = comparison_of(total, scratch)
-    splits = sorted({(number, part.split) for number, its in enumerate(of_set) for part in its})
+    splits = [
+        (number, split)
+        for number, its in enumerate(of_set)
+        for split in sorted({part.split for part in its}, key=split_order)
+    ]
     of_part = [splits.index((number, part.split)) for number, its in enumerate(of_set) for part in its]
     with LocalEngine(workers if total > _FEW else 1) as engine:
         counts = []
