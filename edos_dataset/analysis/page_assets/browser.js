@@ -28,7 +28,7 @@ function browserSection() {
   ];
   const inputs = Object.fromEntries(fields.map(([, input]) => [input.name, input]));
   const status = el("p", { class: "status", role: "status" }), list = el("div"), more = el("button", { type: "button" }, "more");
-  let found = [], at = 0;
+  let found = [], at = 0, alone = false;
   const fits = (turn) => {
     const { label, from, to, text } = inputs, [said, its, sure] = turn;
     return (!label.value || (its !== null && names[its] === label.value)) && (from.value === "" || (sure !== null && sure >= Number(from.value))) &&
@@ -43,6 +43,7 @@ function browserSection() {
   const show = (only = null) => {
     const film = inputs.film.value.toLowerCase();
     found = only ? [only] : shown.dialogues.filter((one) => (!film || (one.film ?? "").toLowerCase().includes(film)) && (!asks() || one.turns.some(fits)));
+    alone = only !== null;
     at = 0;
     list.replaceChildren();
     status.textContent = only ? `One dialogue, ${only.id}.` : `${plural(found.length, "dialogue")} of the ${count(shown.dialogues.length)} in this page.`;
@@ -55,7 +56,10 @@ function browserSection() {
   };
   const read = () => {
     const hash = location.hash.slice(1);
-    if (!hash.includes("=")) return;
+    if (!hash.includes("=")) {
+      if (alone) show(); // by the reader's way back
+      return;
+    }
     const asked = new URLSearchParams(hash);
     for (const [name, input] of Object.entries(inputs)) input.value = asked.get(name) ?? "";
     const id = asked.get("dialogue");
