@@ -23,7 +23,7 @@ function browserSection() {
     field("label", el("select", { name: "label" }, el("option", { value: "" }, "any"), names.map((name) => el("option", { value: name }, name)))),
     field("confidence from", el("input", { name: "from", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
     field("confidence to", el("input", { name: "to", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
-    field("film", el("input", { name: "film", list: "films" })),
+    field("film", el("input", { name: "film", list: "film-names" })),
     field("text", el("input", { name: "text", type: "search" })),
   ];
   const inputs = Object.fromEntries(fields.map(([, input]) => [input.name, input]));
@@ -70,7 +70,7 @@ function browserSection() {
     document.getElementById("browser").scrollIntoView();
   };
   const form = el("form", { oninput: write, onsubmit: (event) => event.preventDefault() }, fields.map(([, , label]) => label),
-    el("button", { type: "reset", onclick: () => setTimeout(write) }, "all"), el("datalist", { id: "films" }, films.slice(0, 500).map((film) => el("option", { value: film }))));
+    el("button", { type: "reset", onclick: () => setTimeout(write) }, "all"), el("datalist", { id: "film-names" }, films.slice(0, 500).map((film) => el("option", { value: film }))));
   more.addEventListener("click", add);
   section("browser", "Dialogues to read", el("p", {}, `${plural(shown.dialogues.length, "dialogue")} of ${first.name}: drawn by chance, for every label, and the least sure. The filters mean one turn that is all of what is asked for. The address of this page tells what is shown, to be sent to others.`), form, status, list, more);
   window.addEventListener("hashchange", read);

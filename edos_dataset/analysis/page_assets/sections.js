@@ -130,7 +130,7 @@ function surenessSection() {
     content.push(picture("Reliability: how many labels are right, by their confidence", `Of ${count(reliability.turns)} turns whose right label is known ${percent(reliability.accuracy)} are labelled right; expected calibration error ${fixed(reliability.expected_calibration_error, 3)}.`, () => ({
       data: [{ type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], name: "as sure as right", line: { color: colour("soft"), dash: "dot" }, hoverinfo: "skip" },
         { type: "scatter", mode: "lines+markers", name: "labels", x: used.map((bin) => bin.confidence), y: used.map((bin) => bin.accuracy), line: { color: colour("emotion") } }],
-      layout: { xaxis: { range: [0, 1], title: { text: "confidence" } }, yaxis: { range: [0, 1], title: { text: "share that is right" } } },
+      layout: { xaxis: { range: [0, 1], title: { text: "confidence" } }, yaxis: { range: [0, 1], title: { text: "share that is right" } }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 10, t: 40, b: 40 } },
     }), { below: folded("As a table", () => table("Reliability", [["turns"], numbered("confidence"), numbered("right")], used.map((bin) => [count(bin.turns), fixed(bin.confidence), percent(bin.accuracy)]))) }).made);
   }
   if (content.length) section("sureness", "Confidence and certainty", reliability ? null : el("p", {}, "No turn has a right label beside its own (“truth”), so how many labels are right is not known here."), el("div", { class: "grid" }, content));
