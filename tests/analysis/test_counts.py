@@ -148,3 +148,12 @@ def test_truth_tells_reliability():
     found = data_figures(counts, OURS)["reliability"]
     assert (found["turns"], found["accuracy"]) == (3, 0.6667)
     assert found["expected_calibration_error"] == pytest.approx(0.9 - 2 / 3, abs=1e-4)
+
+
+def test_a_label_of_a_film_that_comes_once_is_not_above_its_share():
+    turns = [[{"text": "a", "label": label} for label in labels] for labels in ([0] * 94 + [1] * 5 + [2], [0] * 500)]
+    counts = Counts(41)
+    table = pa.table({"dialogue_id": ["a", "b"], "document_id": ["one", "other"], "turns": turns})
+    counts.add(batch_of(table, "all"))
+    films = data_figures(counts, OURS)["films"]["unlike_all"]
+    assert {film["film"]: film["most"] for film in films} == {"one": [1], "other": [0]}
