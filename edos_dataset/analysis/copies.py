@@ -100,7 +100,9 @@ def copies(
 
 
 def _joined(arrays: Mapping[str, list[Hashes]]) -> dict[str, Hashes]:
-    return {split: np.concatenate(parts) for split, parts in sorted(arrays.items(), key=lambda one: split_order(one[0]))}
+    return {
+        split: np.concatenate(parts) for split, parts in sorted(arrays.items(), key=lambda one: split_order(one[0]))
+    }
 
 
 def _repeated(keys: Hashes) -> int:

@@ -172,7 +172,9 @@ def _reliability(figure: "Figure", data: Data) -> None:
     reliability, axes = data["reliability"], _axes(figure, "both")
     used = [one for one in reliability["bins"] if one["turns"]]
     axes.plot([0, 1], [0, 1], ":", color=COLOURS[NEUTRAL])
-    axes.plot([one["confidence"] for one in used], [one["accuracy"] for one in used], "o-", ms=4, color=COLOURS[EMOTION])
+    axes.plot(
+        [one["confidence"] for one in used], [one["accuracy"] for one in used], "o-", ms=4, color=COLOURS[EMOTION]
+    )
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", ylabel="share that is right")
     axes.set_xlabel("confidence of the label")
     error = reliability["expected_calibration_error"]

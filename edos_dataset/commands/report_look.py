@@ -32,7 +32,8 @@ class Look:
         alike: what is nearly the same.
         most: hashes of a dialogue's sketch.
         doubts: figures of doubtful labels of the first data set, None where nothing has probabilities.
-        to_see: for the page: what `shown_dialogues` gives, `alike`, pairs of dialogues by row of the table of copies, and `doubted` turns by label.
+        to_see: for the page: what `shown_dialogues` gives, `alike`, pairs of dialogues by row of the table of copies,
+            and `doubted` turns by label.
     """
 
     counts: list[Counts]

@@ -151,7 +151,8 @@ class Comparison(Passage):
         """
         part, shards = task
         sketches = pa.concat_tables(self.read_part("sketches", part, shards))
-        sketches = sketches.filter(pa.array(_repeated(sketches["key"].to_numpy())))  # mostly few, and then it is soon done
+        # what only one unit says is most of it, and pairs nothing
+        sketches = sketches.filter(pa.array(_repeated(sketches["key"].to_numpy())))
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
         _, first, unit = np.unique(columns["place"], return_index=True, return_inverse=True)
         ranking = np.lexsort((columns["place"], columns["order"], columns["key"]))
