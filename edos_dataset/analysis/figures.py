@@ -160,7 +160,7 @@ def _films(counts: Counts) -> dict[str, Any] | None:
         return None
     of_all, sizes = counts.of_label, sorted(film.dialogues for film in films.values())
     enough = [(name, film) for name, film in films.items() if film.labels.sum() >= _TURNS_OF_FILM]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "film": name,
             "dialogues": film.dialogues,

@@ -211,7 +211,8 @@ def _repeated(keys: np.ndarray) -> np.ndarray:
     repeated = np.unique(inorder[1:][inorder[1:] == inorder[:-1]])
     if not len(repeated):
         return np.zeros(len(keys), bool)
-    return repeated[np.searchsorted(repeated, keys).clip(max=len(repeated) - 1)] == keys
+    found: np.ndarray = repeated[np.searchsorted(repeated, keys).clip(max=len(repeated) - 1)] == keys
+    return found
 
 
 def _partners(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
