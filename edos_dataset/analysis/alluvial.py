@@ -98,21 +98,22 @@ def _bands(
     boxes: Mapping[Node, tuple[float, float]],
     colours: Mapping[str, str],
 ) -> None:
-    import numpy as np
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
 
     total = sum(number for (before, _), number in links.items() if before[0] == 0)
     left = {node: bottom + height for node, (bottom, height) in boxes.items()}
     right = dict(left)
-    along = np.linspace(0, 1, 40)
-    bend = along**2 * (3 - 2 * along)
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     for (before, after), number in sorted(
         links.items(), key=lambda link: (-boxes[link[0][0]][0], -boxes[link[0][1]][0])
     ):
         height = number / total
         from_, to = left[before], right[after]
         left[before], right[after] = from_ - height, to - height
-        upper = from_ + (to - from_) * bend
         start, stop = before[0] + _WIDTH / 2, after[0] - _WIDTH / 2
-        axes.fill_between(
-            start + (stop - start) * along, upper - height, upper, color=colours[before[2]], alpha=0.25, linewidth=0
-        )
+        third = (stop - start) / 3
+        upper = [(start, from_), (start + third, from_), (stop - third, to), (stop, to)]
+        lower = [(x, y - height) for x, y in reversed(upper)]
+        band = Path([*upper, *lower, upper[0]], codes)
+        axes.add_patch(PathPatch(band, color=colours[before[2]], alpha=0.25, linewidth=0))

@@ -19,9 +19,16 @@ NONE = -1
 
 _OF_DIALOGUE = ("dialogue_id", "document_id", "certainty", "label", "confidence", "soft_label", "source", "year")
 _OF_TURN = ("text", "label", "confidence", "top", "truth")
-_ROWS = 5_000
+ROWS = 5_000
+"""Dialogues of a file that are in memory at once."""
 TOP = pa.list_(TOP_LABEL)
 """The most probable labels of a turn."""
+
+
+def split_order(split: str) -> tuple[int, str]:
+    """Return by what splits are sorted: train, validation, test, then others by name."""
+    known = ("train", "validation", "dev", "test")
+    return (known.index(split) if split in known else len(known), split)
 
 
 class Top(NamedTuple):
@@ -79,6 +86,12 @@ class Batch:
         """[turns] the place of each in its dialogue, from 0."""
         places: Ints = np.arange(len(self.labels)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         return places
+
+    @property
+    def same_id(self) -> Ints:
+        """[dialogues] a number, from 0, that two have in common where their ids are the same."""
+        codes: Ints = self.ids.dictionary_encode().indices.to_numpy().astype(np.int64)
+        return codes
 
     def second(self) -> tuple[Ints, Doubles]:
         """Return [turns] the most probable label beside the one given, `NONE` where none is known, and [turns] its
@@ -163,7 +176,7 @@ def read_batches(path: Path, split: str, groups: Sequence[int], texts: bool = Tr
     try:
         with pq.ParquetFile(path) as file:
             columns = columns_of(file.schema, texts)
-            for rows in file.iter_batches(_ROWS, row_groups=list(groups), columns=columns):
+            for rows in file.iter_batches(ROWS, row_groups=list(groups), columns=columns):
                 yield batch_of(pa.Table.from_batches([rows]), split)
     except (pa.ArrowException, OSError, KeyError) as error:
         raise ValueError(f"{path} is no whole file of dialogues ({error}): make or get it again") from error

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from edos_dataset.analysis.batch import Batch
+from edos_dataset.analysis.batch import Batch, split_order
 from edos_dataset.arrays import Bools, Hashes
 from edos_dataset.text import hash64, normalise
 
@@ -100,7 +100,9 @@ def copies(
 
 
 def _joined(arrays: Mapping[str, list[Hashes]]) -> dict[str, Hashes]:
-    return {split: np.concatenate(parts) for split, parts in sorted(arrays.items())}
+    return {
+        split: np.concatenate(parts) for split, parts in sorted(arrays.items(), key=lambda one: split_order(one[0]))
+    }
 
 
 def _repeated(keys: Hashes) -> int:

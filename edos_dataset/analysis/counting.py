@@ -115,7 +115,7 @@ def count_part(part: Part, sketches: tuple[Comparison, int] | None = None) -> tu
     """Return the dialogues of a part and what is counted of them; their sketches are written."""
     counts, rows, found = Counts(part.labels, part.word_share), 0, [SKETCH.empty_table()]
     for batch in read_batches(part.path, part.split, part.groups):
-        counts.add(batch)
+        counts.add(batch, (part.number << 32) + rows)
         if sketches is not None:
             found.append(sketch_of(batch, sketches[1], rows))
         rows += len(batch.ids)

@@ -76,8 +76,8 @@ class Counts:
         turns: Ints = self.places[:, :-1].sum(axis=0)
         return turns
 
-    def add(self, batch: Batch) -> None:
-        """Count the dialogues of a batch."""
+    def add(self, batch: Batch, first: int = 0) -> None:
+        """Count the dialogues of a batch; `first`: the place of its first one, by which those drawn are found again."""
         hashes = batch.hashes()
         ranks: Doubles = hashes / _ALL
         self._add_sizes(batch)
@@ -89,7 +89,7 @@ class Counts:
         self.words.add(batch.texts, batch.labels, chosen[batch.of_turn])
         self.keys.add(batch)
         self.films.add(batch)
-        self.samples.add(batch, ranks)
+        self.samples.add(batch, ranks, first)
 
     def merge(self, other: "Counts") -> None:
         """Add what another one has counted, of data with the same labels."""

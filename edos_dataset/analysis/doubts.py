@@ -55,6 +55,7 @@ class Doubts:
         self.worst.add(
             given,
             margin,
+            batch.same_id[of_turn] * (places.max(initial=0) + 1) + places,
             lambda at: f"{batch.ids[int(of_turn[at])].as_py()} {places[at]}",
             lambda at: (first + int(of_turn[at]), int(places[at]), int(likely[turns[at]])),
         )

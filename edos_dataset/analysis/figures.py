@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edos_dataset.analysis.batch import NONE
+from edos_dataset.analysis.batch import NONE, split_order
 from edos_dataset.analysis.counts import BINS, FLOW_TURNS, PLACES, Counts
 from edos_dataset.analysis.divergence import kl_divergence, lift, share_intervals
 from edos_dataset.analysis.label_system import KINDS, LabelSystem
@@ -16,7 +16,7 @@ from edos_dataset.arrays import Ints
 SURPRISING, LEAST_PAIRS, LEAST_RESIDUAL = 40, 10, 3.0
 """Pairs of labels that are shown: as many at most, which come at least so often, and lie so many standard deviations
 above what chance gives."""
-_FILMS, _TURNS_OF_FILM = 20, 100
+_FILMS, _TURNS_OF_FILM, _LEAST_ABOVE = 20, 100, 5
 
 
 def data_figures(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
@@ -86,14 +86,9 @@ def _sizes(counts: Counts) -> dict[str, Any]:
         "tokens_a_turn": _ratio(tokens, turns),
         "splits": {
             split: {"dialogues": counts.dialogues[split], "turns": counts.turns[split], "tokens": counts.tokens[split]}
-            for split in sorted(counts.dialogues, key=_split_order)
+            for split in sorted(counts.dialogues, key=split_order)
         },
     }
-
-
-def _split_order(split: str) -> tuple[int, str]:
-    known = ("train", "validation", "dev", "test")
-    return (known.index(split) if split in known else len(known), split)
 
 
 def _labels(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
@@ -165,13 +160,13 @@ def _films(counts: Counts) -> dict[str, Any] | None:
         return None
     of_all, sizes = counts.of_label, sorted(film.dialogues for film in films.values())
     enough = [(name, film) for name, film in films.items() if film.labels.sum() >= _TURNS_OF_FILM]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "film": name,
             "dialogues": film.dialogues,
             "turns": int(film.labels.sum()),
             "kl": round(kl_divergence(film.labels, of_all), 4),
-            "most": np.argsort(-film.labels / of_all.clip(min=1), kind="stable")[:3].tolist(),
+            "most": _above(film.labels, of_all),
         }
         for name, film in enough
     ]
@@ -185,6 +180,15 @@ def _films(counts: Counts) -> dict[str, Any] | None:
         "least_turns": _TURNS_OF_FILM,
         "unlike_all": rows[:_FILMS],
     }
+
+
+def _above(turns: Ints, of_all: Ints) -> list[int]:
+    """Return the labels whose share of some turns is most above their share of all: three at most, the first the most
+    so, none that comes fewer than `_LEAST_ABOVE` times.
+    """
+    ratio = turns / of_all.clip(min=1)
+    wanted = (turns >= _LEAST_ABOVE) & (ratio > turns.sum() / of_all.sum())
+    return [label for label in np.argsort(-ratio, kind="stable").tolist() if wanted[label]][:3]
 
 
 def _words(counts: Counts, names: Sequence[str]) -> dict[str, Any]:

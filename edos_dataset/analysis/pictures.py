@@ -80,6 +80,8 @@ def _wanted(figures: Data) -> list[tuple[str, tuple[float, float], Draw, Data]]:
     ]
     if first["confidence"]:
         wanted.append(("confidence", (6, 3), _confidence, first))
+    if first["reliability"]:
+        wanted.append(("reliability", (4, 4), _reliability, first))
     return wanted
 
 
@@ -164,6 +166,19 @@ def _confidence(figure: "Figure", data: Data) -> None:
     axes.bar([width * (place + 0.5) for place in range(len(turns))], turns, width * 0.95, color=COLOURS[EMOTION])
     axes.set_xlabel(f"confidence of the label; mean {data['confidence']['mean']:.2f}")
     axes.set_ylabel("turns")
+
+
+def _reliability(figure: "Figure", data: Data) -> None:
+    reliability, axes = data["reliability"], _axes(figure, "both")
+    used = [one for one in reliability["bins"] if one["turns"]]
+    axes.plot([0, 1], [0, 1], ":", color=COLOURS[NEUTRAL])
+    axes.plot(
+        [one["confidence"] for one in used], [one["accuracy"] for one in used], "o-", ms=4, color=COLOURS[EMOTION]
+    )
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", ylabel="share that is right")
+    axes.set_xlabel("confidence of the label")
+    error = reliability["expected_calibration_error"]
+    axes.set_title(f"expected calibration error {error:.3f}", loc="left", fontsize=10)
 
 
 def _axes(figure: "Figure", grid: str = "x") -> "Axes":

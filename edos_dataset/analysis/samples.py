@@ -1,6 +1,6 @@
 """Dialogues to look at: drawn by the hash of their ids, so that no order and no number of processes decides which."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ Dialogue = dict[str, Any]
 
 @dataclass
 class Samples:
-    """Dialogues drawn.
+    """Places of dialogues drawn.
 
     Attributes:
         labels: number of labels.
@@ -31,42 +31,33 @@ class Samples:
     """
 
     labels: int
-    all: Lowest[Dialogue] = field(default_factory=lambda: Lowest(OF_ALL))
-    label: Lowest[Dialogue] = field(default_factory=lambda: Lowest(OF_LABEL))
-    pair: Lowest[Dialogue] = field(default_factory=lambda: Lowest(OF_PAIR))
-    doubtful: Lowest[Dialogue] = field(default_factory=lambda: Lowest(DOUBTFUL))
+    all: Lowest[int] = field(default_factory=lambda: Lowest(OF_ALL))
+    label: Lowest[int] = field(default_factory=lambda: Lowest(OF_LABEL))
+    pair: Lowest[int] = field(default_factory=lambda: Lowest(OF_PAIR))
+    doubtful: Lowest[int] = field(default_factory=lambda: Lowest(DOUBTFUL))
 
-    def add(self, batch: Batch, ranks: Doubles) -> None:
+    def add(self, batch: Batch, ranks: Doubles, first: int) -> None:
         """Draw from a batch.
 
         Args:
             batch: the dialogues.
             ranks: [dialogues], equally spread over 0 to 1 by a hash of the id.
+            first: place of its first dialogue.
         """
-        made: dict[int, Dialogue] = {}
-        second = batch.second()
-
-        def dialogue(row: int) -> Dialogue:
-            if row not in made:
-                made[row] = dialogue_of(batch, row, second)
-            return made[row]
-
-        def name(row: int) -> str:
-            return str(batch.ids[row].as_py())
-
-        def put(chosen: Lowest[Dialogue], turns: Any, groups: Any, values: Doubles) -> None:  # noqa: ANN401 - arrays
-            rows = of_turn[turns]
-            chosen.add(groups, values, lambda at: name(rows[at]), lambda at: dialogue(int(rows[at])))
-
         of_turn, labels = batch.of_turn, batch.labels
-        self.all.add(np.zeros(len(ranks), np.int64), ranks, name, dialogue)
+        names, same = batch.ids.to_pylist(), batch.same_id
+
+        def put(chosen: Lowest[int], rows: Ints, groups: Ints, values: Doubles) -> None:
+            chosen.add(groups, values, same[rows], lambda at: names[rows[at]], lambda at: first + int(rows[at]))
+
+        put(self.all, np.arange(len(ranks)), np.zeros(len(ranks), np.int64), ranks)
         labelled = np.flatnonzero(labels != NONE)
-        put(self.label, labelled, labels[labelled], ranks[of_turn[labelled]])
+        put(self.label, of_turn[labelled], labels[labelled], ranks[of_turn[labelled]])
         after = np.flatnonzero((batch.place > 0) & (labels != NONE))
         after = after[labels[after - 1] != NONE]
-        put(self.pair, after, labels[after - 1] * self.labels + labels[after], ranks[of_turn[after]])
+        put(self.pair, of_turn[after], labels[after - 1] * self.labels + labels[after], ranks[of_turn[after]])
         unsure = np.flatnonzero((labels != NONE) & ~np.isnan(batch.confidence))
-        put(self.doubtful, unsure, labels[unsure], batch.confidence[unsure])
+        put(self.doubtful, of_turn[unsure], labels[unsure], batch.confidence[unsure])
 
     def merge(self, other: "Samples") -> None:
         """Add what another one has drawn."""
@@ -75,16 +66,12 @@ class Samples:
         self.pair.merge(other.pair)
         self.doubtful.merge(other.doubtful)
 
-    def dialogues(self, pairs: Sequence[int]) -> Iterator[Dialogue]:
-        """Yield what a page shows, some twice, what must not be missing first: examples of some pairs, doubtful
-        labels, dialogues of each label, and of all.
+    def places(self, pairs: Sequence[int]) -> list[int]:
+        """Return the places of what a page shows, some twice, what must not be missing first: examples of some pairs,
+        doubtful labels, dialogues of each label, and of all.
         """
-        for chosen, groups in (
-            (self.pair, pairs),
-            *((one, sorted(one.groups)) for one in (self.doubtful, self.label, self.all)),
-        ):
-            for group in groups:
-                yield from (entry.value for entry in chosen.groups.get(group, ()))
+        wanted = [(self.pair, pairs), *((one, sorted(one.groups)) for one in (self.doubtful, self.label, self.all))]
+        return [entry.value for chosen, groups in wanted for group in groups for entry in chosen.groups.get(group, ())]
 
 
 def dialogue_of(batch: Batch, row: int, second: tuple[Ints, Doubles]) -> Dialogue:

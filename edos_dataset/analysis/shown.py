@@ -1,31 +1,38 @@
 """What a page shows of the dialogues drawn: no more than its size allows, whatever the data are."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from edos_dataset.analysis.counts import Counts
 from edos_dataset.analysis.figures import surprising
 from edos_dataset.analysis.label_system import LabelSystem
+from edos_dataset.analysis.samples import Dialogue
 
 MOST_BYTES = 5_000_000
 """Of the dialogues in a page."""
 
 
-def shown_dialogues(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
+def wanted_places(counts: Counts, labels: LabelSystem) -> list[int]:
+    """Return the places of the dialogues of which a page shows as many as it may, the first ones first."""
+    return counts.samples.places(list(_pairs(counts, labels).values()))
+
+
+def shown_dialogues(counts: Counts, labels: LabelSystem, dialogues: Mapping[int, Dialogue]) -> dict[str, Any]:
     """Return the dialogues that a page shows.
+
+    Args:
+        counts: what was counted.
+        labels: of the data set.
+        dialogues: place → dialogue, of all `wanted_places`.
 
     Returns:
         `dialogues`, each once, and `examples`: for each surprising pair, "before after" → ids, and `doubtful`: label →
         ids of dialogues with the least sure turn of it.
     """
-    ids = {name: number for number, name in enumerate(labels.names)}
-    pairs = {
-        f"{pair['before']} {pair['after']}": ids[pair["before"]] * counts.labels + ids[pair["after"]]
-        for pair in surprising(counts.transitions, labels.names)
-    }
-    shown: dict[str, dict[str, Any]] = {}
+    shown: dict[str, Dialogue] = {}
     size = 0
-    for dialogue in counts.samples.dialogues(list(pairs.values())):
+    for dialogue in map(dialogues.__getitem__, wanted_places(counts, labels)):
         if dialogue["id"] in shown:
             continue
         bytes_ = len(json.dumps(dialogue, ensure_ascii=False).encode())
@@ -37,10 +44,19 @@ def shown_dialogues(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
         "dialogues": [shown[name] for name in sorted(shown)],
         "examples": {
             name: [entry.name for entry in drawn.pair.groups.get(group, ()) if entry.name in shown]
-            for name, group in pairs.items()
+            for name, group in _pairs(counts, labels).items()
         },
         "doubtful": {
             labels.names[group]: [entry.name for entry in entries if entry.name in shown]
             for group, entries in sorted(drawn.doubtful.groups.items())
         },
+    }
+
+
+def _pairs(counts: Counts, labels: LabelSystem) -> dict[str, int]:
+    """Return the surprising pairs, "before after" → the group of its examples."""
+    ids = {name: number for number, name in enumerate(labels.names)}
+    return {
+        f"{pair['before']} {pair['after']}": ids[pair["before"]] * counts.labels + ids[pair["after"]]
+        for pair in surprising(counts.transitions, labels.names)
     }

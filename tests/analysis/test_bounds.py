@@ -4,15 +4,13 @@ import random
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from edos_dataset.analysis import films, shown
 from edos_dataset.analysis.batch import batch_of
-from edos_dataset.analysis.counts import Counts
 from edos_dataset.analysis.films import Films
-from edos_dataset.analysis.label_system import OURS
 from edos_dataset.analysis.lowest import Lowest
-from edos_dataset.analysis.shown import shown_dialogues
-from reported_folder import dialogues, table_of
+from reported_folder import dialogues, shown_of, table_of
 
 
 def test_the_least_of_each_group_stay_in_any_order():
@@ -24,7 +22,8 @@ def test_the_least_of_each_group_stay_in_any_order():
         for part in parts:
             one = Lowest(7)
             groups, ranks = (np.array([row[column] for row in part]) for column in (0, 1))
-            one.add(groups, ranks, lambda at, part=part: part[at][2], lambda at, part=part: part[at])
+            same = np.array([int(row[2][1:]) for row in part])
+            one.add(groups, ranks, same, lambda at, part=part: part[at][2], lambda at, part=part: part[at])
             whole.merge(one)
         return {group: [(entry.rank, entry.name) for entry in entries] for group, entries in whole.groups.items()}
 
@@ -56,13 +55,13 @@ def test_films_beyond_the_bound_are_drawn_with_all_that_they_say(monkeypatch):
         assert number == sum(row["document_id"] == name for row in rows)
 
 
-def test_a_page_shows_no_more_than_its_bound(monkeypatch):
+def test_a_page_shows_no_more_than_its_bound(monkeypatch, tmp_path):
     monkeypatch.setattr(shown, "MOST_BYTES", 20_000)
     huge = [{"text": "word " * 1_000, "label": place % 41, "confidence": 0.5} for place in range(60)]
     rows = [{"dialogue_id": f"d{place}", "turns": huge} for place in range(30)]
-    counts = Counts(41)
-    counts.add(batch_of(pa.Table.from_pylist(rows), "train"))
-    found = shown_dialogues(counts, OURS)
+    path = tmp_path / "train.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    found = shown_of({"train": [path]}, 41)
     assert 0 < len(found["dialogues"]) < 30 and all(len(turn[0]) <= 600 for turn in found["dialogues"][0]["turns"])
     known = {row["id"] for row in found["dialogues"]}
     assert all(set(ids) <= known for ids in (*found["examples"].values(), *found["doubtful"].values()))

@@ -21,6 +21,7 @@ def test_copies_within_and_between_splits_and_against_others():
     )
     found = copies(own, {"theirs": keys(all=[["x", LONG]]), "nothing": keys()})
     assert found["within"]["train"] == {"dialogues": 4, "copies": 1, "shared_turn": 0, "alike": 1}
+    assert list(found["within"]) == ["train", "test"] and found["between"][0]["of"] == "train"
     between = {(one["of"], one["in"]): (one["copies"], one["shared_turn"]) for one in found["between"]}
     assert between == {("test", "train"): (1, 2), ("train", "test"): (2, 3)}
     assert found["against"]["theirs"] == {"dialogues": 7, "copies": 0, "shared_turn": 2, "alike": 0}

@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from edos_dataset.analysis import samples
 from edos_dataset.analysis.batch import batch_of
 from edos_dataset.analysis.copies import copies
 from edos_dataset.analysis.counting import count_files
 from edos_dataset.analysis.counts import BINS, PLACES, Counts
 from edos_dataset.analysis.figures import data_figures
 from edos_dataset.analysis.label_system import OURS
-from edos_dataset.analysis.shown import shown_dialogues
 from edos_dataset.runs.tables import config_files
 from edos_dataset.text import tokenize
-from reported_folder import dialogues, table_of, write_folder
+from reported_folder import dialogues, shown_of, table_of, write_folder
 
 ROWS = {"train": dialogues(300), "test": dialogues(80, seed=1)}
 EVERY = [row for rows in ROWS.values() for row in rows]
@@ -25,8 +25,13 @@ TURNS = [(row, place, turn) for row in EVERY for place, turn in enumerate(row["t
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory):
-    return count_files(config_files(write_folder(tmp_path_factory.mktemp("data") / "x", ROWS), "edos"), 41)
+def files(tmp_path_factory):
+    return config_files(write_folder(tmp_path_factory.mktemp("data") / "x", ROWS), "edos")
+
+
+@pytest.fixture(scope="module")
+def counts(files):
+    return count_files(files, 41)
 
 
 def plain(table):
@@ -100,12 +105,19 @@ def test_parts_in_any_order_give_the_same(counts):
                 part.add(batch_of(table_of(rows), split))
         other.merge(part)
     assert data_figures(other, OURS) == data_figures(counts, OURS)
-    assert shown_dialogues(other, OURS) == shown_dialogues(counts, OURS)
     assert copies(other.keys, {}) == copies(counts.keys, {})
 
 
-def test_the_dialogues_shown_have_what_they_are_shown_for(counts):
-    shown = shown_dialogues(counts, OURS)
+def test_the_same_dialogues_are_shown_however_they_lie(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(samples, "OF_ALL", 30)
+    turned = {split: rows[::-1] for split, rows in ROWS.items()}
+    other = config_files(write_folder(tmp_path / "y", turned, rows_a_group=11), "edos")
+    shown = shown_of(files, 41)
+    assert shown_of(other, 41) == shown and 30 < len(shown["dialogues"]) < len(EVERY)
+
+
+def test_the_dialogues_shown_have_what_they_are_shown_for(files):
+    shown = shown_of(files, 41)
     by_id = {row["id"]: row for row in shown["dialogues"]}
     assert len(by_id) == len(shown["dialogues"]) == len(EVERY)  # so few that all are
     for label, ids in shown["doubtful"].items():
@@ -136,3 +148,12 @@ def test_truth_tells_reliability():
     found = data_figures(counts, OURS)["reliability"]
     assert (found["turns"], found["accuracy"]) == (3, 0.6667)
     assert found["expected_calibration_error"] == pytest.approx(0.9 - 2 / 3, abs=1e-4)
+
+
+def test_a_label_of_a_film_that_comes_once_is_not_above_its_share():
+    turns = [[{"text": "a", "label": label} for label in labels] for labels in ([0] * 94 + [1] * 5 + [2], [0] * 500)]
+    counts = Counts(41)
+    table = pa.table({"dialogue_id": ["a", "b"], "document_id": ["one", "other"], "turns": turns})
+    counts.add(batch_of(table, "all"))
+    films = data_figures(counts, OURS)["films"]["unlike_all"]
+    assert {film["film"]: film["most"] for film in films} == {"one": [1], "other": [0]}

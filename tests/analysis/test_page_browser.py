@@ -106,6 +106,7 @@ def test_the_flow_follows_keys_and_clicks(browser, page_file):
 
 def test_what_is_looked_for_stands_in_the_address(browser, page_file):
     page, _, _ = opened(browser, page_file)
+    assert page.evaluate("document.forms[1].elements.film.list.options.length") > 9
     page.select_option("[name=label]", "sad")
     page.fill("[name=from]", "0.5")
     number = page.text_content("#browser .status")
@@ -118,6 +119,8 @@ def test_what_is_looked_for_stands_in_the_address(browser, page_file):
     assert again.text_content("#browser .status") == number
     again.click("#browser article header a")
     again.locator("#browser .status", has_text="One dialogue").wait_for()
+    again.go_back()
+    again.locator("#browser .status", has_text=number).wait_for()
     nowhere, _, _ = opened(browser, page_file, "#dialogue=none")
     assert "no dialogue none" in nowhere.text_content("#browser .status")
     for each in (page, again, nowhere):

@@ -5,6 +5,11 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.analysis.counting import count_parts, parts_of
+from edos_dataset.analysis.label_system import OURS
+from edos_dataset.analysis.places import dialogues_at
+from edos_dataset.analysis.shown import shown_dialogues, wanted_places
+from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.schema import arrow_schema
 
 WORDS = ["the", "cat", "sat", "on", "a", "red", "mat", "while", "we", "all", "sang", "songs", "about", "it", "don't"]
@@ -48,3 +53,11 @@ def write_folder(folder, splits, rows_a_group=37):
         path = folder / "edos" / f"{split}-00000-of-00001.parquet"
         pq.write_table(table_of(rows), path, row_group_size=rows_a_group)
     return folder
+
+
+def shown_of(files, labels):
+    """Return what a page shows of the dialogues of split → files."""
+    parts = parts_of(files, labels)
+    with LocalEngine(1) as engine:
+        counts = count_parts(parts, labels, engine)
+        return shown_dialogues(counts, OURS, dialogues_at(parts, wanted_places(counts, OURS), engine))

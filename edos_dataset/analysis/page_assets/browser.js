@@ -23,12 +23,12 @@ function browserSection() {
     field("label", el("select", { name: "label" }, el("option", { value: "" }, "any"), names.map((name) => el("option", { value: name }, name)))),
     field("confidence from", el("input", { name: "from", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
     field("confidence to", el("input", { name: "to", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
-    field("film", el("input", { name: "film", list: "films" })),
+    field("film", el("input", { name: "film", list: "film-names" })),
     field("text", el("input", { name: "text", type: "search" })),
   ];
   const inputs = Object.fromEntries(fields.map(([, input]) => [input.name, input]));
   const status = el("p", { class: "status", role: "status" }), list = el("div"), more = el("button", { type: "button" }, "more");
-  let found = [], at = 0;
+  let found = [], at = 0, alone = false;
   const fits = (turn) => {
     const { label, from, to, text } = inputs, [said, its, sure] = turn;
     return (!label.value || (its !== null && names[its] === label.value)) && (from.value === "" || (sure !== null && sure >= Number(from.value))) &&
@@ -43,6 +43,7 @@ function browserSection() {
   const show = (only = null) => {
     const film = inputs.film.value.toLowerCase();
     found = only ? [only] : shown.dialogues.filter((one) => (!film || (one.film ?? "").toLowerCase().includes(film)) && (!asks() || one.turns.some(fits)));
+    alone = only !== null;
     at = 0;
     list.replaceChildren();
     status.textContent = only ? `One dialogue, ${only.id}.` : `${plural(found.length, "dialogue")} of the ${count(shown.dialogues.length)} in this page.`;
@@ -55,7 +56,10 @@ function browserSection() {
   };
   const read = () => {
     const hash = location.hash.slice(1);
-    if (!hash.includes("=")) return;
+    if (!hash.includes("=")) {
+      if (alone) show(); // by the reader's way back
+      return;
+    }
     const asked = new URLSearchParams(hash);
     for (const [name, input] of Object.entries(inputs)) input.value = asked.get(name) ?? "";
     const id = asked.get("dialogue");
@@ -66,7 +70,7 @@ function browserSection() {
     document.getElementById("browser").scrollIntoView();
   };
   const form = el("form", { oninput: write, onsubmit: (event) => event.preventDefault() }, fields.map(([, , label]) => label),
-    el("button", { type: "reset", onclick: () => setTimeout(write) }, "all"), el("datalist", { id: "films" }, films.slice(0, 500).map((film) => el("option", { value: film }))));
+    el("button", { type: "reset", onclick: () => setTimeout(write) }, "all"), el("datalist", { id: "film-names" }, films.slice(0, 500).map((film) => el("option", { value: film }))));
   more.addEventListener("click", add);
   section("browser", "Dialogues to read", el("p", {}, `${plural(shown.dialogues.length, "dialogue")} of ${first.name}: drawn by chance, for every label, and the least sure. The filters mean one turn that is all of what is asked for. The address of this page tells what is shown, to be sent to others.`), form, status, list, more);
   window.addEventListener("hashchange", read);

@@ -2,21 +2,22 @@
 function filmsSection() {
   const known = first.years.filter((one) => one.year !== null), content = [];
   if (known.length) {
-    const decades = new Map();
+    const decades = new Map(), from = known[0].year, to = known[known.length - 1].year, of = new Map(known.map((one) => [one.year, one.dialogues]));
+    const years = range(to - from + 1).map((step) => from + step);
     for (const { year, dialogues, turns } of known) {
       const decade = `${Math.floor(year / 10) * 10}s`, row = decades.get(decade) ?? [0, turns.map(() => 0)];
       decades.set(decade, [row[0] + dialogues, row[1].map((number, label) => number + turns[label])]);
     }
     const { names, kinds } = first.labels, share = (turns, kind) => sum(turns.filter((_, label) => kinds[label] === kind)) / (sum(turns) || 1);
-    content.push(bars(`Dialogues by year of the film, known of ${count(sum(known.map((one) => one.dialogues)))} of ${count(first.sizes.dialogues)}`, `Dialogues by year, ${known[0].year} to ${known[known.length - 1].year}.`, known.map((one) => one.year), known.map((one) => one.dialogues), "year", "dialogues",
-      folded("By decade, as a table", () => table("Decades", [["decade"], numbered("dialogues"), numbered("emotions"), numbered("intents"), numbered("neutral"), ["more frequent than in all"]],
+    content.push(bars(`Dialogues by year of the film, known of ${count(sum(known.map((one) => one.dialogues)))} of ${count(first.sizes.dialogues)}`, `Dialogues by year, ${from} to ${to}.`, years, years.map((year) => of.get(year) ?? 0), "year", "dialogues",
+      folded("By decade, as a table", () => table("Decades", [["decade"], numbered("dialogues"), numbered("emotions"), numbered("intents"), numbered("neutral"), ["more frequent than in all", "words"]],
         [...decades].map(([decade, [dialogues, turns]]) => [decade, count(dialogues), percent(share(turns, "emotion")), percent(share(turns, "response intent")), percent(share(turns, "neutral")), unusual(turns, names)])))));
   }
   if (first.films) {
     const { unlike_all: rows, dialogues_a_film: spread, least_turns: least } = first.films;
     content.push(el("p", {}, `Dialogues a film: ${Object.entries(spread).map(([name, number]) => `${name} ${count(number)}`).join(", ")}.` + (first.sizes.films_estimated ? ` The films below are among ${count(first.films.drawn)} drawn by chance.` : "")),
-      table(`Films of ${least} labelled turns or more whose labels are least like those of all`, [["film"], numbered("dialogues"), numbered("turns"), numbered("KL from all"), ["labels above their share"]],
-        rows.map((one) => [one.film, count(one.dialogues), count(one.turns), fixed(one.kl, 3), one.most.map((label) => first.labels.names[label]).join(", ")])));
+      table(`Films of ${least} labelled turns or more whose labels are least like those of all`, [["film"], numbered("dialogues"), numbered("turns"), numbered("KL from all"), ["labels above their share", "words"]],
+        rows.map((one) => [one.film, count(one.dialogues), count(one.turns), fixed(one.kl, 3), one.most.map((label) => first.labels.names[label]).join(", ") || "–"])));
   }
   if (content.length) section("films", "Films and years", ...content);
 }
@@ -38,7 +39,7 @@ function wordsSection() {
 function rejectedSection() {
   if (!figures.manifest) return;
   const rows = figures.manifest.rejected;
-  section("rejected", "What was dropped", rows.length ? table("What the run dropped, and why", [["stage"], ["reason"], numbered("how much"), ["unit"], ["meaning"]], rows.map((one) => [one.stage, one.reason, count(one.count), one.unit, one.meaning.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part))])) : el("p", {}, "The run dropped nothing."),
+  section("rejected", "What was dropped", rows.length ? table("What the run dropped, and why", [["stage"], ["reason"], numbered("how much"), ["unit"], ["meaning", "words"]], rows.map((one) => [one.stage, one.reason, count(one.count), one.unit, one.meaning.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part))])) : el("p", {}, "The run dropped nothing."),
     rejects.length ? el("details", {}, el("summary", {}, "Examples"), el("ul", {}, rejects.map((one) => el("li", {}, el("b", {}, `${one.reason}: `), el("span", { dir: "auto" }, one.texts.join(" / ") || one.detail || one.document)))))
       : el("p", { class: "soft" }, "The run kept no texts of what it dropped: give --rejects to edos curate to see examples here."));
 }
@@ -66,7 +67,7 @@ function doubtfulSection() {
     content.push(el("h3", {}, "By disagreement"), el("p", {}, `Confident learning (Northcutt et al., 2021): another label is as probable as is usual for it, at least its threshold, the mean probability of the turns that have it, and more probable than all others that are. So ${count(doubts.doubted)} of ${plural(doubts.turns, "turn")} with probabilities are doubted. Where the label is the model's own first choice they are few; among labels by people they are those that the model reads otherwise.`),
       folded("Thresholds and doubted turns by label", () => table("By label", [["label", "label"], numbered("turns"), numbered("doubted"), numbered("share"), numbered("threshold")], doubts.by_label.map((one) => [one.label, count(one.turns), count(one.doubted), percent(one.turns ? one.doubted / one.turns : null, 2), fixed(one.threshold)]))),
       doubts.pairs.length ? folded("What is taken for what", () => table("Most frequent pairs", [["label given", "label"], ["likely label", "label"], numbered("turns")], doubts.pairs.map((one) => [one.given, one.likely, count(one.turns)]))) : null,
-      ...listed.map(([name, turns]) => folded(`${name}, doubted`, () => table(`Turns labelled ${name} that are likely something else`, [["turn"], ["likely label", "label"], numbered("confidence"), ["dialogue"]], turns.map(({ id, turn, likely }) => [el("span", { dir: "auto" }, turn[0]), likely, fixed(turn[2]), link(id)])))));
+      el("div", { class: "folds" }, listed.map(([name, turns]) => folded(name, () => table(`Turns labelled ${name} that are likely something else`, [["turn"], ["likely label", "label"], numbered("confidence"), ["dialogue"]], turns.map(({ id, turn, likely }) => [el("span", { dir: "auto" }, turn[0]), likely, fixed(turn[2]), link(id)]))))));
   }
   if (groups.length) content.push(el("h3", {}, "By confidence"), el("p", {}, "Of each label the turns that the model was least sure of, with the label that it thought next."), el("div", { class: "folds" }, groups.map(([name, ids]) =>
     folded(name, () => table(`Least sure turns of ${name}`, [["turn"], numbered("confidence"), ["next label"], ["dialogue"]], ids.map((id) => [id, least(name, id)]).filter(([, turn]) => turn).map(([id, turn]) =>

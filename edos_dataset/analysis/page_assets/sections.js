@@ -29,7 +29,7 @@ function inOrder(kinds, shares) {
 function labelBars(names, kinds, series, text, below) {
   const order = inOrder(kinds, series[0].shares);
   const [mine, ...rest] = series;
-  return picture(`Share of turns, %. Bars: the data set${mine.intervals ? ", lines at their ends: 95 % intervals" : ""}; signs: what it is compared with.`, text, () => ({
+  return picture(`Share of turns, %. Bars: the data set${mine.intervals ? ", lines at their ends: 95 % intervals" : ""}${rest.length ? "; signs: what it is compared with" : ""}.`, text, () => ({
     data: [
       ...["emotion", "response intent", "neutral"].map((kind) => {
         const here = order.filter((place) => kinds[place] === kind);
@@ -89,7 +89,7 @@ function divergenceSection() {
   if (!figures.comparisons.length) return;
   const rows = comparisons.flatMap((one) => [["all labels", one.all], ["without neutral", one.without_neutral], ["first turns", one.first_turn]].filter(([, each]) => each).map(([what, each]) =>
     [`${one.with}, ${what}`, one.labels_of, fixed(each.kl, 4), between(each.intervals?.kl), fixed(each.kl_unsmoothed, 4), fixed(each.kl_of_reference, 4), fixed(each.js, 4), between(each.intervals?.js), `${count(each.chi_squared.statistic)} (${each.chi_squared.freedom})`, each.chi_squared.p < 1e-4 ? "< 0.0001" : fixed(each.chi_squared.p, 4), fixed(each.chi_squared.v, 3)]));
-  section("divergence", "Divergence", el("p", {}, `How far the labels of ${first.name} are from those of others. KL is Σ p ln(p/q) in nats, p of ${first.name}, q of the other (the EDOS paper states ${figures.papers.kl_of_labels} for EDOS and EmpatheticDialogues), with ${comparisons[0]?.smoothing ?? 0.5} added to every count; “unsmoothed” without; “back” with p and q changed over. Jensen-Shannon is the same both ways, 0 to 0.693. Intervals: 95 %, by drawing films, or dialogues where no film is known, anew. Of many turns χ² is always large: V, 0 to 1, tells how large the difference is.`),
+  section("divergence", "Divergence", rows.length ? el("p", {}, `How far the labels of ${first.name} are from those of others. KL is Σ p ln(p/q) in nats, p of ${first.name}, q of the other (the EDOS paper states ${figures.papers.kl_of_labels} for EDOS and EmpatheticDialogues), with ${comparisons[0]?.smoothing ?? 0.5} added to every count; “unsmoothed” without; “back” with p and q changed over. Jensen-Shannon is the same both ways, 0 to 0.693. Intervals: 95 %, by drawing films, or dialogues where no film is known, anew. Of many turns χ² is always large: V, 0 to 1, tells how large the difference is.`) : null,
     rows.length ? table("Divergences", [["with"], ["in labels of", "label"], numbered("KL"), numbered("95 % interval"), numbered("unsmoothed"), numbered("back"), numbered("Jensen-Shannon"), numbered("95 % interval"), numbered("χ² (freedom)"), numbered("p"), numbered("V")], rows) : null,
     figures.comparisons.filter((one) => one.why_not).map((one) => el("p", {}, `${one.with}: not compared, ${one.why_not}.`)));
 }
@@ -130,7 +130,7 @@ function surenessSection() {
     content.push(picture("Reliability: how many labels are right, by their confidence", `Of ${count(reliability.turns)} turns whose right label is known ${percent(reliability.accuracy)} are labelled right; expected calibration error ${fixed(reliability.expected_calibration_error, 3)}.`, () => ({
       data: [{ type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], name: "as sure as right", line: { color: colour("soft"), dash: "dot" }, hoverinfo: "skip" },
         { type: "scatter", mode: "lines+markers", name: "labels", x: used.map((bin) => bin.confidence), y: used.map((bin) => bin.accuracy), line: { color: colour("emotion") } }],
-      layout: { xaxis: { range: [0, 1], title: { text: "confidence" } }, yaxis: { range: [0, 1], title: { text: "share that is right" } } },
+      layout: { xaxis: { range: [0, 1], title: { text: "confidence" } }, yaxis: { range: [0, 1], title: { text: "share that is right" } }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 10, t: 40, b: 40 } },
     }), { below: folded("As a table", () => table("Reliability", [["turns"], numbered("confidence"), numbered("right")], used.map((bin) => [count(bin.turns), fixed(bin.confidence), percent(bin.accuracy)]))) }).made);
   }
   if (content.length) section("sureness", "Confidence and certainty", reliability ? null : el("p", {}, "No turn has a right label beside its own (“truth”), so how many labels are right is not known here."), el("div", { class: "grid" }, content));
