@@ -55,7 +55,7 @@ REASONS: dict[str, str] = {
     "not_selected": "Other dialogues scored higher, and only as many stay as the stage `select` takes.",
     "rare_words": "Too many of the dialogue's words are rare in the corpus.",
     "text_differs": "The text is not the one that was labelled.",
-    "unsure": "The dialogue is less sure than the stage `certainty` asks for.",
+    "unsure": "The dialogue is less sure than the stage `certainty`, in books `dialogues`, asks for.",
 }
 """Code → meaning. The detail of a single file stands in `detail`."""
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
@@ -17,6 +18,7 @@ from edos_dataset.segmentation.books.extraction import extract
 from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
 from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
+from edos_dataset.segmentation.certainty import UNSURE
 from edos_dataset.sources.books.book import Block
 from edos_dataset.sources.books.leaving import books_that_left
 
@@ -81,12 +83,14 @@ class FindDialogues(Stage):
             the same person speaks on.
         most_gap: the same where names tell that people of it speak again, `gap` or more.
         min_turns: utterances of a dialogue, from 2.
+        least_certainty: dialogues less sure than that leave, 0 to 1; 0 keeps all (`segmentation.books.certainty`).
     """
 
     unsure_gap: int = Speech.unsure_gap
     gap: int = Speech.gap
     most_gap: int = Speech.most_gap
     min_turns: int = Speech.min_turns
+    least_certainty: float = 0.4
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "books"
@@ -95,6 +99,7 @@ class FindDialogues(Stage):
     def __post_init__(self) -> None:
         """Check the parameters."""
         self._speech()
+        check_ranges(self, least_certainty=(0, 1))
 
     def _speech(self) -> Speech:
         return Speech(self.unsure_gap, self.gap, self.most_gap, _NO_LIMIT, self.min_turns)
@@ -110,21 +115,24 @@ class FindDialogues(Stage):
         books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
         speech = self._speech()
         return dialogues_of(
-            table, [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
+            table,
+            [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books],
+            self.least_certainty,
         )
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Tell which books have left."""
-        return books_that_left(rejected)
+        return books_that_left(rejected.filter(pc.not_equal(rejected[REASON], UNSURE)))
 
 
-def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
+def dialogues_of(table: pa.Table, found: Sequence[Extraction], least_certainty: float = 0.0) -> pa.Table:
     """Return BOOK_DIALOGUES with the column `reason`: a row for each dialogue of a book, in its order, or one without
     turns for a book that gives none.
 
     Args:
         table: READ_BOOKS.
         found: what each of its books gave.
+        least_certainty: less sure dialogues get a reason, too.
     """
     rows: list[int] = []
     ids: list[str | None] = []
@@ -139,7 +147,8 @@ def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
             continue
         rows += [row] * len(extraction.dialogues)
         ids += _ids(document, extraction.dialogues)
-        reasons += [None] * len(extraction.dialogues)
+        certainties = extraction.certainties or [1.0] * len(extraction.dialogues)
+        reasons += [None if certainty >= least_certainty else UNSURE for certainty in certainties]
         dialogues += extraction.dialogues
     taken = table.select([name for name in BOOK_DIALOGUES.names if name in table.column_names]).take(
         pa.array(rows, pa.int64())
