@@ -10,6 +10,7 @@ from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
+_REACH = 4  # turns before and behind an end that tell who speaks there
 _SHORT_TAIL = 60  # characters of "said X, and sat down"
 _CROSSED = {
     Seam.SAME: Doubt.SAME,
@@ -100,7 +101,7 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
             continue
         seam = seam_at(turns, gaps, place, rules)
         if length > parameters.most_over(seam):
-            doubt = Doubt.CUT_NEAR if length <= 2 * parameters.gap else Doubt.CUT
+            doubt = _of_cut(turns, place, length <= 2 * parameters.gap, rules)
             dialogue[-1].doubts.append(doubt)
             yield dialogue
             dialogue = [turn]
@@ -112,6 +113,15 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
         else:
             dialogue.append(turn)
     yield dialogue
+
+
+def _of_cut(turns: Sequence[Turn], place: int, near: bool, rules: Rules) -> Doubt:
+    """Return how doubtful an end is: whether those who speak before and behind it are the same."""
+    before, behind = turns[max(0, place - _REACH) : place], turns[place : place + _REACH]
+    known = [[turn for turn in side if turn.name] for side in (before, behind)]
+    if any(same(one, other, rules) for one in known[0] for other in known[1]):
+        return Doubt.BACK
+    return Doubt.CUT_NEAR if near and not all(known) else Doubt.CUT
 
 
 def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:

@@ -22,8 +22,9 @@ class Doubt(Enum):
     CONFIRMED = "one of these, and those who are named before and after it take turns as it says"
     QUOTED = "what is quoted in the narration is taken as nobody's speech"
     # of the dialogue's ends
-    CUT_NEAR = "others speak soon before or after it"
-    CUT = "others speak behind longer narration"
+    BACK = "somebody who is named in it speaks before or after it, behind narration"
+    CUT_NEAR = "somebody speaks soon before or after it, and it is not told who"
+    CUT = "others speak before or after it, behind narration"
     LATER = "time or place changes"
     # of the whole
     THIRD = "three are named, perhaps one in two ways"
