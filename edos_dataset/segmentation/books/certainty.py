@@ -21,7 +21,7 @@ RIGHT = {
     Doubt.WITHIN: 0.8,
     Doubt.UNHEARD: 0.6,
     Doubt.SAME: 0.75,
-    Doubt.PROBABLY_SAME: 0.6,
+    Doubt.PROBABLY_SAME: 0.45,
     Doubt.OTHER: 0.8,
     Doubt.PROBABLY_OTHER: 0.45,
     Doubt.UNSURE: 0.4,
