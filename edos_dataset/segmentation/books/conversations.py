@@ -121,7 +121,7 @@ def _of_cut(turns: Sequence[Turn], place: int, near: bool, rules: Rules) -> Doub
     known = [[turn for turn in side if turn.name] for side in (before, behind)]
     if any(same(one, other, rules) for one in known[0] for other in known[1]):
         return Doubt.BACK
-    return Doubt.CUT_NEAR if near and not all(known) else Doubt.CUT
+    return Doubt.CUT_NEAR if near else Doubt.CUT
 
 
 def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:

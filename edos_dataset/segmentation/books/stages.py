@@ -90,7 +90,7 @@ class FindDialogues(Stage):
     gap: int = Speech.gap
     most_gap: int = Speech.most_gap
     min_turns: int = Speech.min_turns
-    least_certainty: float = 0.45
+    least_certainty: float = 0.3
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "books"
