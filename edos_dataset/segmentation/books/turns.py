@@ -18,7 +18,7 @@ _CLAUSE_END = re.compile(r"[,;:.!?]")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _FAR = 250  # the same, of a lead-in
-_NEW_SENTENCE = re.compile(r"[.!?…] \W*[A-ZÀ-ÖØ-ÞŐŰ]|^[A-ZÀ-ÖØ-ÞŐŰ]")
+_NEW_SENTENCE = re.compile(r"[.!?…] \W{0,2}[A-ZÀ-ÖØ-ÞŐŰ]|^[A-ZÀ-ÖØ-ÞŐŰ]")
 _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
 
 
