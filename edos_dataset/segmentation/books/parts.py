@@ -10,7 +10,7 @@ from edos_dataset.segmentation.books.styles import Styles
 OPEN, CLOSE = "\ue000", "\ue001"  # what straight and single quotes are written as inside here, of private use
 
 _STRAIGHT = re.compile(r'"(?<![^\s(\[—–_-]")(?=\S)')
-_SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)-][’'])(?!\w)|’(?=(?:--|[—– ])+‘)")
+_SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)-][’'])(?!\w)")
 _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")

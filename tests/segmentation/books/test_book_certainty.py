@@ -79,14 +79,3 @@ def test_run_in_speech_is_parted() -> None:
         ["The prince said, ‘What is it?’ ‘I dare not,’ said he. But the prince said, ‘Tell me!’", *["‘Yes.’"] * 9]
     )
     assert [utterance.text for utterance in asked.dialogues[0][:3]] == ["What is it?", "I dare not,", "Tell me!"]
-
-
-def test_a_single_quote_before_another_closes() -> None:
-    """A quote without a full stop closes where the next one opens: ‘a good sale’--‘Sale, sir!’."""
-    found = of(
-        ["‘Had you, pray, a good sale’--‘Sale, sir! I never sell,’ said Tom.", "‘Why?’", *["‘No.’", "‘Yes.’"] * 6]
-    )
-    assert [utterance.text for utterance in found.dialogues[0][:2]] == [
-        "Had you, pray, a good sale",
-        "Sale, sir! I never sell,",
-    ]
