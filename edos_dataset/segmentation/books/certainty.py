@@ -84,7 +84,7 @@ def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Ru
     doubts += [Doubt.SEVERAL] if any(turn.person == "p" for turn in turns) else []
     sides = [set(persons[side::2]) - {None} for side in (0, 1)]
     sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
-    if any(len(side) > 1 for side in (*sides, *sexes)) or sides[0] & sides[1]:
+    if max(map(len, sides)) > 1 or max(map(len, sexes)) > 1 or sides[0] & sides[1]:
         doubts.append(Doubt.CROSSED)
     return doubts
 
