@@ -19,7 +19,7 @@ from edos_dataset.runs.recipes import Item, RecipeError, load_recipe, nearest
 from edos_dataset.runs.settings import assign, override
 from edos_dataset.schema import BOOK_CONFIGS, BOOK_LANGUAGES, books_config
 from edos_dataset.segmentation.books.papers import WEIGHTS
-from edos_dataset.segmentation.books.stages import FindDialogues, FindDialoguesAsPapers
+from edos_dataset.segmentation.books.stages import FindDialogues, FindDialoguesAsPapers, KeepSure
 from edos_dataset.sources.books.read import ReadBooks
 
 LABELLED_LANGUAGES: tuple[str, ...] = ("en",)
@@ -33,6 +33,7 @@ def books_to_dialogues(language: str = "en") -> list[Item]:
         DropSameBooks(),
         FilterBooks(),
         FindDialogues(),
+        KeepSure(),
         LimitUtterances(),
         DropRareWords(),
         KeyTurns(),

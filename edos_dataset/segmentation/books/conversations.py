@@ -3,11 +3,22 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap, Seam, length_between, seam_at
 from edos_dataset.segmentation.books.speakers import same_name, told_before
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
+
+_REACH = 4  # turns before and behind an end that tell who speaks there
+_SHORT_TAIL = 60  # characters of "said X, and sat down"
+_CROSSED = {
+    Seam.SAME: Doubt.SAME,
+    Seam.PROBABLY_SAME: Doubt.PROBABLY_SAME,
+    Seam.OTHER: Doubt.OTHER,
+    Seam.PROBABLY_OTHER: Doubt.PROBABLY_OTHER,
+    Seam.UNSURE: Doubt.UNSURE,
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,11 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
     """
     if gap.over or length_between(before, gap, turn) > parameters.most_gap:
         return True
-    return rules.later is not None and any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text)
+    if rules.later is None or not any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text):
+        return False
+    before.doubts.append(Doubt.LATER)
+    turn.doubts.append(Doubt.LATER)
+    return True
 
 
 def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech) -> Iterator[list[Turn]]:
@@ -77,18 +92,36 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
     for place in range(1, len(turns)):
         turn, gap = turns[place], gaps[place]
         length = length_between(turns[place - 1], gap, turn)
+        if gap.texts and any(mark in text for text in gap.texts for mark in rules.marks):
+            turn.doubts.append(Doubt.QUOTED)
         if not gap.texts and length <= parameters.unsure_gap:
+            if len(turns[place - 1].tail) > _SHORT_TAIL:
+                turn.doubts.append(Doubt.TAIL)
             dialogue.append(turn)
             continue
         seam = seam_at(turns, gaps, place, rules)
         if length > parameters.most_over(seam):
+            doubt = _of_cut(turns, place, length <= 2 * parameters.gap, rules)
+            dialogue[-1].doubts.append(doubt)
             yield dialogue
             dialogue = [turn]
-        elif seam in (Seam.SAME, Seam.PROBABLY_SAME):
+            turn.doubts = [each for each in turn.doubts if each is not Doubt.QUOTED] + [doubt]
+            continue
+        turn.doubts.append(_CROSSED[seam])
+        if seam in (Seam.SAME, Seam.PROBABLY_SAME):
             _go_on(dialogue[-1], gap, turn)
         else:
             dialogue.append(turn)
     yield dialogue
+
+
+def _of_cut(turns: Sequence[Turn], place: int, near: bool, rules: Rules) -> Doubt:
+    """Return how doubtful an end is: whether those who speak before and behind it are the same."""
+    before, behind = turns[max(0, place - _REACH) : place], turns[place : place + _REACH]
+    known = [[turn for turn in side if turn.name] for side in (before, behind)]
+    if any(same(one, other, rules) for one in known[0] for other in known[1]):
+        return Doubt.BACK
+    return Doubt.CUT_NEAR if near else Doubt.CUT
 
 
 def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:
@@ -97,6 +130,8 @@ def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[l
     between: list[Gap] = []
     for turn, gap in zip(turns, gaps, strict=True):
         if found and _one_person(found[-1], gap, turn, rules):
+            if not same(found[-1], turn, rules):
+                turn.doubts.append(Doubt.PROBABLY_SAME if gap.texts else Doubt.JOINED)
             _go_on(found[-1], gap, turn)
         else:
             found.append(turn)
@@ -112,6 +147,7 @@ def _go_on(before: Turn, gap: Gap, turn: Turn) -> None:
     before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
     before.name, before.person = before.name or turn.name, before.person or turn.person
     before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
+    before.doubts += turn.doubts
 
 
 def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from edos_dataset.segmentation.books.certainty import certainty_of
 from edos_dataset.segmentation.books.conversations import Speech, dialogues_in, ended, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
@@ -18,6 +19,7 @@ class _Conversations:
     def __init__(self, rules: Rules, parameters: Speech) -> None:
         self.rules, self.parameters = rules, parameters
         self.dialogues: list[list[Utterance]] = []
+        self.certainties: list[float] = []
         self.turns: list[Turn] = []
         self.gaps: list[Gap] = []
         self.gap = Gap()
@@ -38,6 +40,7 @@ class _Conversations:
         last.narration += turn.narration
         last.name, last.person = last.name or turn.name, last.person or turn.person
         last.verbs += turn.verbs
+        last.doubts += turn.doubts
         last.tail, last.open = turn.tail, turn.open
 
     def before_is_unheard(self) -> bool:
@@ -50,8 +53,10 @@ class _Conversations:
         """End the conversation that is being gathered."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
+                certainty = certainty_of(turns, self.rules)
                 named(turns, self.rules)
                 self.dialogues += kept(turns, self.parameters)
+                self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
         self.turns, self.gaps = [], []
 
 
@@ -82,7 +87,8 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
             _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
     found.end()
     pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
-    return Extraction(found.dialogues, told(pairs, styles.dashes, speeches > 0), _reason(found, blocks))
+    style = told(pairs, styles.dashes, speeches > 0)
+    return Extraction(found.dialogues, style, _reason(found, blocks), found.certainties)
 
 
 def _take(found: _Conversations, text: str, number: int, parts: Parts | None, rules: Rules) -> None:

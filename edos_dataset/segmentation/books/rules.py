@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -114,6 +114,11 @@ class Rules:
     silent: Phrases = field(default_factory=Phrases)
     later: Later | None = None
     elisions: tuple[str, ...] = ()
+
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """Return the marks that only quotes are, no apostrophes."""
+        return tuple({mark for pair in self.quotes for mark in pair} - set("'’"))
 
 
 def languages() -> tuple[str, ...]:

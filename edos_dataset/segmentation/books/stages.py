@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
@@ -17,6 +18,7 @@ from edos_dataset.segmentation.books.extraction import extract
 from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
 from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
+from edos_dataset.segmentation.certainty import UNSURE
 from edos_dataset.sources.books.book import Block
 from edos_dataset.sources.books.leaving import books_that_left
 
@@ -72,7 +74,7 @@ class FindDialoguesAsPapers(Stage):
 @dataclass(frozen=True)
 class FindDialogues(Stage):
     """Find the dialogues of each book, whatever quotes and dashes it has, and who speaks, where the book says so
-    (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES.
+    (`segmentation.books.extraction`): READ_BOOKS with blocks to JUDGED_BOOK_DIALOGUES.
 
     Args:
         unsure_gap: characters of narration between two turns over which a conversation goes on where nothing is told of
@@ -90,7 +92,7 @@ class FindDialogues(Stage):
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "books"
-    needs, gives, ends = ("blocks",), ("dialogue_id", "turns"), ("text", "blocks")
+    needs, gives, ends = ("blocks",), ("dialogue_id", "turns", "certainty"), ("text", "blocks")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -109,13 +111,39 @@ class FindDialogues(Stage):
         blocks = list(map(Block, *(flat.field(name).to_pylist() for name in Block._fields)))
         books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
         speech = self._speech()
-        return dialogues_of(
-            table, [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
-        )
+        found = [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
+        # In the order of the rows: one for a book without dialogues, too.
+        sure = [certainty for each in found for certainty in (each.certainties if each.reason is None else [None])]
+        return dialogues_of(table, found).append_column("certainty", pa.array(sure, pa.float32()))
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Tell which books have left."""
         return books_that_left(rejected)
+
+
+@dataclass(frozen=True)
+class KeepSure(Stage):
+    """Leave out the dialogues of books that are not sure enough; `certainty` stays behind.
+
+    Args:
+        least: dialogues with a lower certainty (`segmentation.books.certainty`) leave, 0 to 1; 0 keeps all.
+    """
+
+    least: float = 0.3
+
+    name: ClassVar[str] = "certainty"
+    unit: ClassVar[Unit] = "dialogues"
+    needs, gives, ends = ("certainty",), (), ("certainty",)
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        check_ranges(self, least=(0, 1))
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Judge JUDGED_BOOK_DIALOGUES."""
+        unsure = pc.less(table["certainty"], pa.scalar(self.least, pa.float32()))
+        reason = pc.if_else(unsure, UNSURE, pa.scalar(None, pa.string()))
+        return table.drop_columns(["certainty"]).append_column(REASON, reason)
 
 
 def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:

@@ -1,8 +1,10 @@
 """The turns of a paragraph: which quotes are speech, which of them are one person's, and who that is."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.parts import Parts
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_after, told_before
@@ -16,6 +18,7 @@ _CLAUSE_END = re.compile(r"[,;:.!?]")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _FAR = 250  # the same, of a lead-in
+_NEW_SENTENCE = re.compile(r"[.!?…] \W{0,2}[A-ZÀ-ÖØ-ÞŐŰ]|^[A-ZÀ-ÖØ-ÞŐŰ]")
 _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
 
 
@@ -34,6 +37,7 @@ class Turn:
         tail: narration after it in its paragraph.
         open: its last quote is not closed.
         further: the narrator says beside its first quote that the speaker goes on.
+        doubts: what was guessed of it and of the narration before it.
     """
 
     texts: list[str]
@@ -46,6 +50,7 @@ class Turn:
     tail: str = ""
     open: bool = False
     further: bool = False
+    doubts: list[Doubt] = field(default_factory=list)
 
     def hear(self, speaker: Speaker | None) -> None:
         """Take in what the narrator tells of its speaker; what is known stays."""
@@ -101,12 +106,14 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
             pair = parts.pair or ("", "")
             pending = f"{pending} {pair[0]}{speech}{pair[1]} {after}".strip()
             continue
-        new = not turns or _another(turns[-1], pending, speech, lead, told, parts, rules)
+        new = not turns or _another(turns, pending, speech, lead, told, parts, rules)
         if turns and pending:
             turns[-1].narration.append(pending)
         if new:
             turns.append(Turn([speech], [number], lead=pending))
+            turns[-1].doubts += [Doubt.WITHIN] if pending and lead is None and told is None else []
         else:
+            turns[-1].doubts += _doubts_between(turns[-1], pending, lead, told, rules)
             if pending[:1] == "," and speech[0].islower() and turns[-1].texts[-1][-1] not in _ENDS:
                 turns[-1].texts[-1] += ","
             turns[-1].texts.append(speech)
@@ -121,7 +128,32 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         turns[-1].open = parts.ends_open
         if pending:
             turns[-1].narration.append(pending)
+    _doubt(turns, rules)
     return turns, pending
+
+
+def _doubts_between(turn: Turn, between: str, lead: Speaker | None, told: Speaker | None, rules: Rules) -> list[Doubt]:
+    """Return what is doubtful of a turn that goes on over some narration in its paragraph."""
+    if not _NEW_SENTENCE.search(between) or any(
+        other is not None and same(turn, other, rules) for other in (lead, told)
+    ):
+        return []
+    return [Doubt.LED] if lead is not None and lead.verb not in rules.goes_on else [Doubt.JOINED]
+
+
+def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
+    """Note what is doubtful of the turns of a paragraph."""
+    for turn in turns:
+        if len(turns) > 1:
+            turn.doubts.append(Doubt.TWO)
+        beside = " ".join((turn.lead[-_FAR:], *(text[:_FAR] for text in turn.narration)))
+        if beside != " " and _may_be_unheard(beside, rules):
+            turn.doubts.append(Doubt.UNHEARD)
+
+
+def _may_be_unheard(narration: str, rules: Rules) -> bool:
+    words = _WORD.findall(narration.lower())
+    return rules.thinks.meet(words) or rules.writes.meet(words) or rules.to_self.within(narration)
 
 
 def unheard(narration: str, rules: Rules) -> bool:
@@ -135,9 +167,16 @@ def unheard(narration: str, rules: Rules) -> bool:
 
 
 def _another(
-    turn: Turn, between: str, speech: str, lead: Speaker | None, told: Speaker | None, parts: Parts, rules: Rules
+    turns: Sequence[Turn],
+    between: str,
+    speech: str,
+    lead: Speaker | None,
+    told: Speaker | None,
+    parts: Parts,
+    rules: Rules,
 ) -> bool:
     """Say whether another person speaks after some narration in the same paragraph."""
+    turn = turns[-1]
     dashed = parts.pair is None
     if between in _BETWEEN_TURNS:
         return turn.texts[-1][-1] in ".!?…" and speech[0] not in ".,;:…" and not speech[0].islower()
@@ -147,6 +186,10 @@ def _another(
         unknown = not (turn.name or turn.person or turn.verbs)
         if differ(turn, lead, rules) or (lead.name and unknown):
             return True
+        if len(turns) > 1 and not turn.name and same(turns[-2], lead, rules):
+            return True  # whom the turn answers
+    if told is not None and told.name and not turn.name and turn.verbs and between.endswith("."):
+        return told.verb not in rules.goes_on  # "‘Where?’ said he. ‘Here,’ said the other."
     if rules.run_in and not dashed and _RUN_IN.search(between) and not speech[0].islower():
         return True
     if rules.run_in and dashed and turn.verbs and between.endswith(".") and told is not None:

@@ -1,0 +1,123 @@
+"""How sure a dialogue is: each guess in it makes it less so.
+
+At each place the best guess is taken, and what was guessed is kept beside it (`turns.Turn.doubts`). How many dialogues
+are right that hold a guess of a kind was counted on those that readers had judged (`evaluation/judged_books.py`, of all
+languages). The certainty is the product over the guesses: an estimate of the probability that a reader finds
+no error.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from edos_dataset.segmentation.books.doubts import Doubt
+from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.speakers import same_name
+from edos_dataset.segmentation.books.turns import Turn
+
+RIGHT = {
+    Doubt.TWO: 0.5,
+    Doubt.JOINED: 0.85,
+    Doubt.LED: 0.4,
+    Doubt.WITHIN: 0.7,
+    Doubt.UNHEARD: 0.55,
+    Doubt.SAME: 0.85,
+    Doubt.PROBABLY_SAME: 0.45,
+    Doubt.OTHER: 0.9,
+    Doubt.PROBABLY_OTHER: 0.45,
+    Doubt.UNSURE: 0.4,
+    Doubt.TAIL: 0.9,
+    Doubt.CONFIRMED: 0.95,
+    Doubt.QUOTED: 0.4,
+    Doubt.BACK: 0.35,
+    Doubt.CUT_NEAR: 0.45,
+    Doubt.CUT: 0.8,
+    Doubt.LATER: 0.9,
+    Doubt.THIRD: 0.5,
+    Doubt.FOURTH: 0.3,
+    Doubt.SEVERAL: 0.2,
+    Doubt.CROSSED: 0.75,
+}
+"""Guess → the share of right dialogues that hold it once, in round numbers, beside those without it."""
+
+_WITHOUT = 0.95  # the same of dialogues without any guess, whose errors nothing tells
+_MOST = 3  # times that a guess counts: where it is wrong, it mostly is so each time
+_MERGING = frozenset((Doubt.SAME, Doubt.PROBABLY_SAME))
+_SEAMS = _MERGING | {Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.UNSURE, Doubt.TAIL}
+_SEXES = frozenset("mfi")
+
+
+def certainty_of(turns: Sequence[Turn], rules: Rules) -> float:
+    """Return how sure a dialogue is, 0 to 1.
+
+    Args:
+        turns: of the dialogue, with their doubts, before speakers are named by turns.
+        rules: of its language.
+    """
+    certainty = _WITHOUT
+    for doubt, times in Counter(_doubts_of(turns, rules)).items():
+        certainty *= RIGHT[doubt] ** min(times, _MOST)
+    return certainty
+
+
+def _doubts_of(turns: Sequence[Turn], rules: Rules) -> list[Doubt]:
+    """Return all that is doubtful in a dialogue, one for each time."""
+    persons = _persons_of(turns, rules)
+    doubts = _of_speakers(turns, persons, rules)
+    sure = not doubts and _confirmed(turns, persons)
+    for place, turn in enumerate(turns):
+        doubts += [
+            Doubt.CONFIRMED
+            if sure and doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING)
+            else doubt
+            for doubt in turn.doubts
+        ]
+    return doubts
+
+
+def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Rules) -> list[Doubt]:
+    """Return what is doubtful of who speaks: more than two, or two who do not take turns."""
+    names = len(set(persons) - {None})
+    proper = len(
+        {person for person, turn in zip(persons, turns, strict=True) if turn.name and _proper(turn.name, rules)}
+    )
+    doubts = [Doubt.FOURTH] if proper > 2 or names > 3 else [Doubt.THIRD] if names == 3 else []
+    doubts += [Doubt.SEVERAL] if any(turn.person == "p" for turn in turns) else []
+    sides = [set(persons[side::2]) - {None} for side in (0, 1)]
+    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
+    if max(map(len, sides)) > 1 or max(map(len, sexes)) > 1 or sides[0] & sides[1]:
+        doubts.append(Doubt.CROSSED)
+    return doubts
+
+
+def _confirmed(turns: Sequence[Turn], persons: Sequence[int | None]) -> tuple[int, int] | None:
+    """Return the first and the last turn of which it is told that one and the same person speaks, None if there are not
+    two; between them two people have taken turns as the guesses say.
+    """
+    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
+    apart = all(sexes) and not sexes[0] & sexes[1]
+    keys = [
+        person if person is not None else turn.person if apart and turn.person in ("m", "f", "i") else None
+        for turn, person in zip(turns, persons, strict=True)
+    ]
+    spans = [
+        (keys.index(key), len(keys) - 1 - keys[::-1].index(key)) for key in set(keys) - {None} if keys.count(key) > 1
+    ]
+    return max(spans, key=lambda span: (span[1] - span[0], span), default=None)
+
+
+def _persons_of(turns: Sequence[Turn], rules: Rules) -> list[int | None]:
+    """Return a number for each turn's speaker, one for each name; None where no name is told."""
+    known: list[str] = []
+    found: list[int | None] = []
+    for turn in turns:
+        if turn.name is None:
+            found.append(None)
+            continue
+        place = next((at for at, name in enumerate(known) if same_name(name, turn.name, rules)), len(known))
+        known += [turn.name] if place == len(known) else []
+        found.append(place)
+    return found
+
+
+def _proper(name: str, rules: Rules) -> bool:
+    return name.split()[0].lower() not in rules.articles
