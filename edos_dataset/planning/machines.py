@@ -105,9 +105,7 @@ class Cluster:
     def disk(self) -> int | None:
         """Bytes of disk that all have together; None where it is not said of one."""
         sizes = [kind.disk_gib for kind in self.machines]
-        return None if None in sizes else int(
-            sum(kind.count * (kind.disk_gib or 0) for kind in self.machines) * GIB
-        )
+        return None if None in sizes else int(sum(kind.count * (kind.disk_gib or 0) for kind in self.machines) * GIB)
 
     def sources(self) -> dict[str, str]:
         """Return where the figures of its devices come from, figure → source."""
@@ -116,11 +114,15 @@ class Cluster:
             core = "the user" if kind.speed else table["cpu"][kind.cpu]["source"]
             found[f"{kind.name}: a core is {kind.core_speed:g} of one here"] = core
             if kind.gpus:
-                gpu = "the user" if kind.gpu_speed else (
-                    f"{table['gpu'][kind.gpu]['tflops']} TFLOP/s ({table['gpu'][kind.gpu]['source']}) × "
-                    f"{table['encoder']['share']['value']:g} ({table['encoder']['share']['source']}) ÷ "
-                    f"{table['encoder']['core_gflops']['value']:g} GFLOP/s of a core "
-                    f"({table['encoder']['core_gflops']['source']})"
+                gpu = (
+                    "the user"
+                    if kind.gpu_speed
+                    else (
+                        f"{table['gpu'][kind.gpu]['tflops']} TFLOP/s ({table['gpu'][kind.gpu]['source']}) × "
+                        f"{table['encoder']['share']['value']:g} ({table['encoder']['share']['source']}) ÷ "
+                        f"{table['encoder']['core_gflops']['value']:g} GFLOP/s of a core "
+                        f"({table['encoder']['core_gflops']['source']})"
+                    )
                 )
                 found[f"{kind.name}: a GPU is {kind.gpu_cores:,.0f} cores in the encoder stages"] = gpu
         if any(kind.gpus for kind in self.machines):
