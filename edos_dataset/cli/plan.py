@@ -41,7 +41,7 @@ def plan(
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Films to draw and curate.")] = 40,
     seed: Annotated[int, typer.Option(help="Seed of the draw and of the simulation.")] = 0,
-    simulations: Annotated[int, typer.Option(min=0, help="Runs to simulate.")] = 20,
+    simulations: Annotated[int, typer.Option(min=0, help="Runs to simulate.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Tell what curating a corpus takes, in hours, disk, memory and money by stage, on machines that need not be at
@@ -94,7 +94,7 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
     table = Table(title=escape(f"{machines['name']}: {kinds}"), title_justify="left")
     for name in ("phase", "stage", "on"):
         table.add_column(name)
-    for name in ("reads", "core hours", "hours", "share", "memory a worker", "disk", machines["currency"]):
+    for name in ("reads", "time of one core", "time", "share", "memory a worker", "disk", machines["currency"]):
         table.add_column(name, justify="right")
     total = one["total"]["hours"]
     phase = ""
@@ -102,7 +102,7 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
         shown = row["phase"] if row["phase"] != phase else ""
         phase = row["phase"]
         reads = f"{row['units']:,} {row['unit']}" if row["unit"] else ""
-        figures = (reads, f"{row['core_hours']:,.3f}", f"{row['hours']:,.3f}", f"{row['hours'] / total:.1%}")
+        figures = (reads, _time(row["core_hours"]), _time(row["hours"]), f"{row['hours'] / total:.1%}")
         disk = decimal(row["disk"]) if row["disk"] else ""
         where = (decimal(row["memory"]) if shown or not phase else "", disk, f"{row['money']:,.2f}")
         table.add_row(escape(shown), escape(row["stage"]), row["on"], *figures, *where)
@@ -113,7 +113,7 @@ def _lines(one: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a plan comes to, and where its figures come from."""
     total, binds, currency = one["total"], one["binds"], escape(one["machines"]["currency"])
     yield (
-        f"about {total['hours']:,.2f} h, {total['money']:,.2f} {currency}, {decimal(total['disk'])} of disk beside "
+        f"about {_time(total['hours'])}, {total['money']:,.2f} {currency}, {decimal(total['disk'])} of disk beside "
         f"{decimal(total['source_disk'])} of files, {decimal(total['memory'])} a worker"
     )
     yield f"[bold]{escape(binds['stage'])}[/bold] binds, by its {binds['on']}: {binds['share']:.0%} of the time"
@@ -121,11 +121,19 @@ def _lines(one: Mapping[str, Any]) -> Iterator[str]:
     if simulated:
         hours = simulated["hours"]
         yield (
-            f"simulated {simulated['times']} times: {hours['p50']:,.2f} h (from {hours['p5']:,.2f} to "
-            f"{hours['p95']:,.2f}), {simulated['utilisation']:.0%} of the workers' time used, "
+            f"simulated {simulated['times']} times: {_time(hours['p50'])} (from {_time(hours['p5'])} to "
+            f"{_time(hours['p95'])}), {simulated['utilisation']:.0%} of the workers' time used, "
             f"{simulated['retries']:,.0f} tasks done again"
         )
     if not one["fits"]:
         yield "[yellow]the machines' disks do not hold that[/yellow]"
     for figure, source in one["sources"].items():
         yield f"[dim]{escape(figure)}: {escape(source)}[/dim]"
+
+
+def _time(hours: float) -> str:
+    """Return hours as one number with the unit that suits it."""
+    for unit, size in (("d", 24.0), ("h", 1.0), ("min", 1 / 60)):
+        if hours >= 2 * size:
+            return f"{hours / size:,.1f} {unit}"
+    return f"{hours * 3600:,.1f} s"

@@ -37,7 +37,7 @@ def plan(
     sentences: int | None = None,
     files: int | None = None,
     films: int | None = None,
-    simulations: int = 20,
+    simulations: int = 10,
     measure: Callable[[pa.Table, Pipeline, int], Sample] = measured_apart,
     say: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _corpus(
         sentences = round(files * in_files / took.files)
     if sentences is None:
         sentences = round(in_files * float(estimate_sentences(there).sum() / estimate_sentences(drawn).sum()))
-        files, films = int(pc.sum(pc.list_value_length(there["files"])).as_py()), films or there.num_rows
+        files = int(pc.sum(pc.list_value_length(there["files"])).as_py())
     return corpus_of(took, sentences, SHARD_SENTENCES, files, films)
 
 
@@ -112,12 +112,12 @@ def _plan_for(
 ) -> dict[str, Any]:
     work = work_of(took, corpus, SHARD_SENTENCES)
     alone = list(published(took, corpus, work))
-    rows = rows_of(cluster, work, alone, took, listing * corpus.files)
+    first = Piece("list", "files", corpus.files, "leader", 1, listing * corpus.files)
+    rows = rows_of(cluster, work, first, alone, took)
     hours = sum(row.hours for row in rows)
     binding = max(rows, key=lambda row: row.hours)
     disk, source = sum(row.disk for row in rows), round(took.stored / took.files * corpus.files)
     workers = crew(cluster, max(phase.memory for phase in work))
-    first = Piece("list", "", 0, "leader", 1, listing * corpus.files)
     pieces = [first, *(piece for piece, _ in alone)]
     return {
         "machines": as_data(cluster),

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from edos_dataset.planning.machines import GIB, Cluster, Machine, devices
 from edos_dataset.planning.sample import Sample
-from edos_dataset.planning.work import Piece, PhaseWork
+from edos_dataset.planning.work import PhaseWork, Piece
 
 DEVICES = ("cores", "gpus", "leader")
 """What a stage waits for."""
@@ -113,16 +113,16 @@ def elapsed(piece: Piece, workers: Sequence[Workers], of: Sequence[Workers]) -> 
 
 
 def rows_of(
-    cluster: Cluster, phases: Sequence[PhaseWork], alone: Iterable[tuple[Piece, int]], sample: Sample, listing: float
+    cluster: Cluster, phases: Sequence[PhaseWork], first: Piece, alone: Iterable[tuple[Piece, int]], sample: Sample
 ) -> list[Row]:
     """Return the rows of a plan: the start, the listing of the files, each stage, and the publishing.
 
     Args:
         cluster: the machines.
         phases: the work.
-        alone: what the leader does at the end, and the bytes of each.
+        first: what the leader does before.
+        alone: what it does at the end, and the bytes of each.
         sample: what was measured.
-        listing: seconds for listing all files, of a core of the machine that measured.
 
     Raises:
         ValueError: the memory of a machine is too small.
@@ -131,7 +131,7 @@ def rows_of(
     start = max(one.machine.start_minutes * 60 + sample.start / one.machine.core_speed for one in workers)
     rows = [
         Row("", "start", "", 0, 0.0, "leader", start / 3600, sample.memory),
-        _row("", Piece("list", "files", 0, "leader", 1, listing), workers, workers, sample.memory),
+        _row("", first, workers, workers, sample.memory),
     ]
     for phase in phases:
         its: list[Row] = []

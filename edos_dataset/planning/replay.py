@@ -9,7 +9,7 @@ from edos_dataset.planning.estimates import Workers, crew, takers
 from edos_dataset.planning.machines import Cluster
 from edos_dataset.planning.sample import Sample
 from edos_dataset.planning.simulation import Crew, Outcome, Round, simulate
-from edos_dataset.planning.work import Piece, PhaseWork
+from edos_dataset.planning.work import PhaseWork, Piece
 
 PERCENTILES = (5, 50, 95)
 

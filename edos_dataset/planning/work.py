@@ -138,9 +138,8 @@ def work_of(sample: Sample, corpus: Corpus, shard: int) -> list[PhaseWork]:
             sentences = min(sentences, step.most / step.kept * sample.many.total)
             scale = sentences / sample.many.total
         pieces = tuple(_pieces(sample, place, corpus, sentences, again if not place else 1.0))
-        grown = shard / max(sample.many.sentences.values())
         partition = _partition(phase, _held(phase, corpus, scale))
-        memory = sample.memory + max(round(phase.peak * max(grown, 1.0)), partition)
+        memory = sample.memory + max(_peak(sample, place, shard), partition)
         done.append(PhaseWork(phase.name, pieces, sentences, memory, round(phase.disk * scale)))
     return done
 
@@ -159,6 +158,17 @@ def published(sample: Sample, corpus: Corpus, phases: list[PhaseWork]) -> Iterat
         cost = line(sample.few, sample.many, seconds).at(corpus.shards, left)
         size = round(output.disk * left / sample.many.total)
         yield Piece(f"publish {output.config}", "", 0, "leader", 1, cost), size
+
+
+def _peak(sample: Sample, place: int, shard: int) -> int:
+    """Return the memory of a shard of a phase beyond that of a worker that waits, in bytes: as it grew from the largest
+    small shard of the sample to its largest one.
+    """
+    (one, least), (other, most) = (
+        (max(run.sentences.values()), run.phases[place].peak) for run in (sample.few, sample.many)
+    )
+    slope = max(0.0, (most - least) / (other - one)) if other > one else most / other
+    return round(max(least, most) + slope * max(0, shard - other))
 
 
 def _units(stage: StageCost, sample: Sample, corpus: Corpus, sentences: float) -> int:
