@@ -25,7 +25,6 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.machine import command_line, describe_machine
-from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.runs.pipeline import count_units
 from edos_dataset.runs.shards import read_shard, write_text
@@ -86,11 +85,11 @@ def encoder_figures(dialogues: pa.Table) -> dict[str, Any]:
     own.
     """
     stages = (EncodeTurns("weak"), LabelTurns(), AnnotateDialogues())
-    model: Any = load_labeler("weak")
+    model: Any = stages[0].encoder
     first = dialogues.slice(0, 1)
     for stage in stages:
         first = stage(first)
-    encoder = model._model.encoder
+    encoder = model._labeler._model.encoder
     multiplied = sum(parameter.numel() for parameter in encoder.encoder.parameters())  # embeddings are looked up
     tokens, forward, began = 0, 0.0, 0.0
 

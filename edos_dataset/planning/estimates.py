@@ -49,11 +49,13 @@ class Workers:
         machine: the kind.
         each: workers of each machine: one a core, or as many as its memory holds.
         gpu: seconds of a worker for what takes a core of the machine that measured one second, in the encoder stages.
+        waits_for: what binds it there, "gpus" or "cores".
     """
 
     machine: Machine
     each: int
     gpu: float
+    waits_for: str
 
     @property
     def all(self) -> int:
@@ -83,11 +85,11 @@ def crew(cluster: Cluster, memory: int) -> list[Workers]:
                 f"{machine.name}: a worker takes {memory / GIB:.1f} GiB, and the machine has {machine.memory_gib:g}: "
                 "give it more memory_gib, or leave it out"
             )
-        slow = 1 / machine.core_speed
+        slow, waits_for = 1 / machine.core_speed, "cores"
         if machine.gpus:
-            share = devices()["encoder"]["host_share"]["value"]
-            slow = max(each / (machine.gpus * machine.gpu_cores), share / machine.core_speed)
-        found.append(Workers(machine, each, slow))
+            beside = devices()["encoder"]["host_share"]["value"] / machine.core_speed
+            slow, waits_for = max((each / (machine.gpus * machine.gpu_cores), "gpus"), (beside, "cores"))
+        found.append(Workers(machine, each, slow, waits_for))
     return found
 
 
@@ -146,7 +148,7 @@ def rows_of(
 
 
 def _row(phase: str, piece: Piece, workers: Sequence[Workers], of: Sequence[Workers], memory: int) -> Row:
-    on = "leader" if piece.how == "leader" else "gpus" if piece.gpu and of[0].machine.gpus else "cores"
+    on = "leader" if piece.how == "leader" else of[0].waits_for if piece.gpu else "cores"
     hours = elapsed(piece, workers, of) / 3600
     return Row(phase, piece.stage, piece.unit, piece.units, (piece.core + piece.gpu) / 3600, on, hours, memory)
 

@@ -26,6 +26,7 @@ from edos_dataset.runs.engines.base import WorkerDied
 from edos_dataset.runs.engines.local import LocalEngine, start_worker
 from edos_dataset.runs.likeness import BYTES_A_HASH
 from edos_dataset.runs.partitions import PartitionedStep
+from edos_dataset.runs.passage import Passage
 from edos_dataset.runs.phases import phases
 from edos_dataset.runs.pipeline import CorpusStep, Pipeline, Stage, check_pipeline, count_units
 from edos_dataset.runs.pipeline import Output as Out
@@ -36,6 +37,9 @@ from edos_dataset.sources.inventory import estimate_sentences
 
 _FILM_HASHES, _DIALOGUE_HASHES = 512, 16
 """Hashes of a sketch: of a film at most, and of a dialogue of three turns, about."""
+
+_PARTITIONS = 200
+"""Partitions of the file on which opening is measured."""
 
 _SINGLE, _A_SHARD = 6, 5
 """Films that are a shard each in the first run, and films of a shard in the second."""
@@ -107,6 +111,7 @@ def measured(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sampl
             few=few,
             many=many,
             listing=looked / max(len(files), 1),
+            opening=_opening(folder / "passage"),
             start=start,
             memory=waiting,
             publishing=peak_memory(),
@@ -163,6 +168,18 @@ def _keys(pipeline: Pipeline) -> Mapping[str, Keys]:
 def _sentences(folder: Path, shards: Sequence[str]) -> dict[str, int]:
     """Return how many sentences each shard of the first phase holds."""
     return {name: count_units(read_shard(folder / f"{name}.parquet"), "sentences") for name in shards}
+
+
+def _opening(folder: Path) -> float:
+    """Return the processor's seconds that reading a partition of one shard takes beyond its rows: what a partition's
+    task does once for every shard, so that it grows with both.
+    """
+    passage = Passage(_PARTITIONS, folder)
+    passage.write_parts("keys", 0, pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)}))
+    began = time.process_time()
+    for part in range(_PARTITIONS):
+        passage.read_part("keys", part, 1)
+    return (time.process_time() - began) / _PARTITIONS
 
 
 def _published(config: str, shards: Sequence[Path], folder: Path) -> Output:

@@ -133,6 +133,7 @@ class Sample:
         few: the run over small shards.
         many: the run over all.
         listing: seconds of the processor for looking at a file before anything is read.
+        opening: seconds of the processor for opening a shard's file of passage, which every partition does.
         start: seconds of the processor until a worker is ready: imports, models, dictionaries.
         memory: of a worker that waits, in bytes.
         publishing: most memory while configs are written, in bytes.
@@ -145,6 +146,7 @@ class Sample:
     few: Observed
     many: Observed
     listing: float
+    opening: float
     start: float
     memory: int
     publishing: int

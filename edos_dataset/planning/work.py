@@ -211,8 +211,13 @@ def _pieces(sample: Sample, place: int, corpus: Corpus, sentences: float, again:
         def seconds(cost: PhaseCost, number: int = number) -> float:
             return cost.rounds[number].seconds if number < len(cost.rounds) else 0.0
 
-        tasks = shards if one.by_shard else partitions
-        yield Piece(step.stage, step.unit, units, "shards" if one.by_shard else "partitions", tasks, cost(seconds))
+        if one.by_shard:
+            yield Piece(step.stage, step.unit, units, "shards", shards, cost(seconds))
+            continue
+        # each partition opens the file of every task of the round before
+        files = shards if number and phase.rounds[number - 1].by_shard else partitions
+        opening = files * partitions * sample.opening
+        yield Piece(step.stage, step.unit, units, "partitions", partitions, cost(seconds) + opening)
     for number, stage in enumerate(phase.stages):
 
         def of_stage(cost: PhaseCost, number: int = number) -> float:

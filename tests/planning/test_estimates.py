@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from edos_dataset.planning.estimates import crew, rows_of
-from edos_dataset.planning.machines import GIB, Cluster, Machine
+from edos_dataset.planning.machines import GIB, Cluster, Machine, devices
 from edos_dataset.planning.replay import replay
 from edos_dataset.planning.work import Piece, corpus_of, line, published, work_of
 from planned import observed, sample
@@ -59,7 +59,8 @@ def test_a_gpu_takes_the_encoder_stages_and_its_cores_can_hold_it_up():
     assert rows["label"].hours == pytest.approx(32_000 / 3600 / 40)  # by the GPU alone
     assert rows["clean"].hours == pytest.approx(16_000 / 3600 / 104)
     fed, _, _ = planned(sample(), cluster(Machine(**{**vars(fast), "gpu_speed": 1e6})))
-    assert fed["label"].hours == pytest.approx(32_000 / 3600 * 0.03 / 4, rel=0.5)  # by the share of its cores
+    share = devices()["encoder"]["host_share"]["value"]
+    assert fed["label"].hours == pytest.approx(32_000 / 3600 * share / 4) and fed["label"].on == "cores"
 
 
 def test_memory_bounds_the_workers():
@@ -86,6 +87,11 @@ def test_what_is_selected_bounds_what_comes_after():
     assert bound["select"].units == free["select"].units == 4_000_000
     assert bound["publish edos"].core_hours == pytest.approx(free["publish edos"].core_hours / 4)
     assert bound["publish edos"].disk == free["publish edos"].disk // 4
+
+
+def test_every_partition_opens_the_file_of_every_shard():
+    pieces = {piece.how: piece for piece in planned(sample(opening=0.01), cluster(Machine("a", 4, 64.0)))[1][1].pieces}
+    assert pieces["partitions"].core == pytest.approx(1024 * pieces["partitions"].tasks * 0.01)
 
 
 def test_more_files_a_film_are_read_and_not_kept():

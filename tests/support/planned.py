@@ -30,9 +30,9 @@ def observed(shards, size, a_shard=0.0, a_sentence=0.001, of_gpu=0.002, spread=(
     return Observed(sentences, shards, tuple(phases), (Output("edos", 0.0001 * total, 2 * total),))
 
 
-def sample(start=0.0, **more):
+def sample(start=0.0, opening=0.0, **more):
     """A sample of eight films with a thousand sentences each, in shards of one and of two."""
     spread = more.pop("spread", ())
     few, many = observed(8, 1000, **more), observed(4, 2000, spread=spread, **more)
     many = Observed(many.sentences, 8, many.phases, many.outputs)
-    return Sample(8, 8, 8_000_000, few, many, 0.0, start, 1 << 28, 1 << 29, 0.0)
+    return Sample(8, 8, 8_000_000, few, many, 0.0, opening, start, 1 << 28, 1 << 29, 0.0)
