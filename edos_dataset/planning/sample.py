@@ -8,7 +8,7 @@ from pathlib import Path
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.planning.measuring import Taken
 from edos_dataset.runs.phases import Phase
-from edos_dataset.runs.pipeline import Stage
+from edos_dataset.runs.pipeline import CorpusStep, Stage
 from edos_dataset.runs.shards import ShardRecord, read_record
 
 
@@ -223,7 +223,7 @@ def _parts(phase: Phase, record: ShardRecord, taken: Taken) -> list[float]:
 
 
 def _stages(phase: Phase, shards: Sequence[tuple[ShardRecord, list[float]]]) -> Iterator[StageCost]:
-    items = [*([phase.step] if phase.step else []), *phase.stages]
+    items: list[Stage | CorpusStep] = [*([phase.step] if phase.step else []), *phase.stages]
     for place, item in enumerate(items):
         counts = [record.counts[place] for record, _ in shards]
         read, kept = sum(count.read for count in counts), sum(count.kept for count in counts)
