@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.commands.corpus_runs import fingerprint_of
 from edos_dataset.commands.curate import SHARD_SENTENCES, language_of
-from edos_dataset.planning.estimates import Row, crew, rows_of
+from edos_dataset.planning.estimates import Row, elapsed, rows_of, workers_of
 from edos_dataset.planning.machines import Cluster, as_data
 from edos_dataset.planning.measured import draw, measured_apart
 from edos_dataset.planning.replay import replay
@@ -117,14 +117,16 @@ def _plan_for(
     hours = sum(row.hours for row in rows)
     binding = max(rows, key=lambda row: row.hours)
     disk, source = sum(row.disk for row in rows), round(took.stored / took.files * corpus.files)
-    workers = crew(cluster, max(phase.memory for phase in work))
+    workers = workers_of(cluster, max(phase.memory for phase in work))
     pieces = [first, *(piece for piece, _ in alone)]
+    leader = [*pieces, *(piece for phase in work for piece in phase.pieces if piece.how == "leader")]
     return {
         "machines": as_data(cluster),
         "workers": {one.machine.name: one.all for one in workers},
         "stages": [_rounded(row) for row in rows],
         "total": {
             "hours": round(hours, 4),
+            "leader_hours": round(sum(elapsed(piece, workers, workers) for piece in leader) / 3600, 4),
             "core_hours": round(sum(row.core_hours for row in rows), 4),
             "disk": disk,
             "source_disk": source,

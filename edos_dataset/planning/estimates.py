@@ -67,7 +67,7 @@ class Workers:
         return core / self.machine.core_speed + gpu * self.gpu
 
 
-def crew(cluster: Cluster, memory: int) -> list[Workers]:
+def workers_of(cluster: Cluster, memory: int) -> list[Workers]:
     """Return the workers that machines have.
 
     Args:
@@ -129,7 +129,7 @@ def rows_of(
     Raises:
         ValueError: the memory of a machine is too small.
     """
-    workers = crew(cluster, max(phase.memory for phase in phases))
+    workers = workers_of(cluster, max(phase.memory for phase in phases))
     start = max(one.machine.start_minutes * 60 + sample.start / one.machine.core_speed for one in workers)
     rows = [
         Row("", "start", "", 0, 0.0, "leader", start / 3600, sample.memory),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edos_dataset.planning.estimates import Workers, crew, takers
+from edos_dataset.planning.estimates import Workers, takers, workers_of
 from edos_dataset.planning.machines import Cluster
 from edos_dataset.planning.sample import Sample
 from edos_dataset.planning.simulation import Crew, Outcome, Round, simulate
@@ -33,7 +33,7 @@ def replay(
     Raises:
         ValueError: machines fail so often that the run never ends.
     """
-    workers = crew(cluster, max(phase.memory for phase in phases))
+    workers = workers_of(cluster, max(phase.memory for phase in phases))
     crews = [
         Crew(
             one.machine.count,
@@ -46,7 +46,8 @@ def replay(
     found: list[Outcome] = []
     for number in range(times):
         generator = np.random.default_rng([seed, number])
-        found.append(simulate(_rounds(cluster, workers, phases, alone, sample, generator), crews, generator))
+        rounds = _rounds(cluster, workers, phases, alone, sample, max(crew.start for crew in crews), generator)
+        found.append(simulate(rounds, crews, generator))
     hours = [outcome.seconds / 3600 for outcome in found]
     return {
         "times": times,
@@ -65,6 +66,7 @@ def _rounds(
     phases: Sequence[PhaseWork],
     alone: Sequence[Piece],
     sample: Sample,
+    start: float,
     generator: np.random.Generator,
 ) -> list[Round]:
     """Draw the tasks of a run."""
@@ -72,7 +74,7 @@ def _rounds(
     pool = [shards[place] for place in generator.integers(len(shards), size=len(shards))]
     speed = workers[0].machine.core_speed
     nothing = tuple(np.zeros(0) for _ in workers)
-    rounds = [Round(alone[0].stage, nothing, alone[0].core / speed)]
+    rounds = [Round(alone[0].stage, nothing, start + alone[0].core / speed)]  # the leader starts as the others do
     for place, phase in enumerate(phases):
         before = sum(piece.core for piece in phase.pieces if piece.how == "leader") / speed
         fused = [piece for piece in phase.pieces if piece.fused]

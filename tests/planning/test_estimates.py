@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from edos_dataset.planning.estimates import crew, rows_of
+from edos_dataset.planning.estimates import rows_of, workers_of
 from edos_dataset.planning.machines import GIB, Cluster, Machine, devices
 from edos_dataset.planning.replay import replay
 from edos_dataset.planning.work import Piece, corpus_of, line, published, work_of
@@ -65,10 +65,10 @@ def test_a_gpu_takes_the_encoder_stages_and_its_cores_can_hold_it_up():
 
 def test_memory_bounds_the_workers():
     machine = Machine("a", 16, 3.0)
-    (workers,) = crew(cluster(machine), GIB)
+    (workers,) = workers_of(cluster(machine), GIB)
     assert workers.all == 3
     with pytest.raises(ValueError, match="a worker takes 4.0 GiB, and the machine has 3"):
-        crew(cluster(machine), 4 * GIB)
+        workers_of(cluster(machine), 4 * GIB)
 
 
 def test_memory_grows_with_a_shard_as_it_did_in_the_sample():
