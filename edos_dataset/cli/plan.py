@@ -116,8 +116,10 @@ def _lines(one: Mapping[str, Any]) -> Iterator[str]:
         f"about {_time(total['hours'])}, {total['money']:,.2f} {currency}, {decimal(total['disk'])} of disk beside "
         f"{decimal(total['source_disk'])} of files, {decimal(total['memory'])} a worker"
     )
-    yield f"[bold]{escape(binds['stage'])}[/bold] binds, by its {binds['on']}: {binds['share']:.0%} of the time; "
+    yield (
+        f"[bold]{escape(binds['stage'])}[/bold] binds, by its {binds['on']}: {binds['share']:.0%} of the time; "
         f"{total['leader_hours'] / total['hours']:.0%} the leader works alone"
+    )
     simulated = one["simulated"]
     if simulated:
         hours = simulated["hours"]
