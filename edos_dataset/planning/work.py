@@ -139,7 +139,7 @@ def work_of(sample: Sample, corpus: Corpus, shard: int) -> list[PhaseWork]:
             scale = sentences / sample.many.total
         pieces = tuple(_pieces(sample, place, corpus, sentences, again if not place else 1.0))
         partition = _partition(phase, _held(phase, corpus, scale))
-        memory = sample.memory + max(_peak(sample, place, shard), partition)
+        memory = sample.memory + max(_peak(sample, place, min(shard, 2 * corpus.kept / corpus.shards)), partition)
         done.append(PhaseWork(phase.name, pieces, sentences, memory, round(phase.disk * scale)))
     return done
 
@@ -160,9 +160,14 @@ def published(sample: Sample, corpus: Corpus, phases: list[PhaseWork]) -> Iterat
         yield Piece(f"publish {output.config}", "", 0, "leader", 1, cost), size
 
 
-def _peak(sample: Sample, place: int, shard: int) -> int:
+def _peak(sample: Sample, place: int, shard: float) -> int:
     """Return the memory of a shard of a phase beyond that of a worker that waits, in bytes: as it grew from the largest
     small shard of the sample to its largest one.
+
+    Args:
+        sample: what was measured.
+        place: of the phase.
+        shard: sentences of the largest shard of the corpus.
     """
     (one, least), (other, most) = (
         (max(run.sentences.values()), run.phases[place].peak) for run in (sample.few, sample.many)
