@@ -26,6 +26,7 @@ from edos_dataset.cli.hydrate import hydrate
 from edos_dataset.cli.inspect import inspect
 from edos_dataset.cli.label import label
 from edos_dataset.cli.labels_only import labels_only
+from edos_dataset.cli.plan import plan
 from edos_dataset.cli.publish import publish
 from edos_dataset.cli.recipe import recipe
 from edos_dataset.cli.rejects import rejects
@@ -113,6 +114,7 @@ for command in (
     rejects,
     report,
     recipe,
+    plan,
     sample,
     download,
     extend,

@@ -1,0 +1,155 @@
+"""What `edos plan` says of a corpus from a sample of it, beside what `edos curate` takes for the whole; and the figures
+of the encoder that the plan's table of devices has.
+
+    python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 40
+
+Both are processes of their own, one after the other on the same machine, once without labels and once with them. Told
+is the ratio of estimated to real, of processor seconds (what other work on the machine disturbs least), of the clock on
+the wall, of disk and of memory. Then the label stages run over dialogues of that corpus in one thread: floating-point
+operations a second of the encoder's linear layers, and the share of the time that is not the encoder's, which a GPU
+would leave to the processor. Writes benchmarks/plan.json.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.machine import command_line, describe_machine
+from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
+from edos_dataset.runs.pipeline import count_units
+from edos_dataset.runs.shards import read_shard, write_text
+
+_ENOUGH_TURNS = 4_000
+
+
+def edos(*words: str) -> tuple[dict[str, Any], dict[str, float]]:
+    """Run `edos` in processes of its own; return what it prints with --json, and what it took."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", "edos_dataset", *words, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return json.loads(done.stdout), {"wall": time.perf_counter() - began, "processor": used}
+
+
+def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, Any]:
+    """Plan from a sample, run the whole, and return both with their ratios."""
+    found, planning = edos("plan", str(source), labels, "--sample", str(sample))
+    (one,) = found["plans"]
+    estimated = one["total"]
+    workers = sum(one["workers"].values())
+    manifest, took = edos("curate", str(source), labels, "--out", str(folder), "--workers", str(workers))
+    disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    sentences = next(stage["read"] for stage in manifest["stages"] if stage["stage"] == "turns")
+    # the start of the leader and of each worker, which the plan tells in hours and not among the cores'
+    starting = found["sample"]["start_seconds"] * (1 + workers)
+    seconds = {"wall": estimated["hours"] * 3600, "processor": estimated["core_hours"] * 3600 + starting}
+    return {
+        "films": found["corpus"]["films"],
+        "sample": {name: found["sample"][name] for name in ("films", "sentences", "waited", "start_seconds")},
+        "planning_seconds": {name: round(value, 1) for name, value in planning.items()},
+        "sentences": {"estimated": found["corpus"]["sentences"], "real": sentences},
+        "workers": workers,
+        "seconds": {name: {"estimated": round(seconds[name], 1), "real": round(took[name], 1)} for name in seconds},
+        "disk": {"estimated": estimated["disk"], "real": disk},
+        "ratio": {
+            **{name: round(seconds[name] / took[name], 2) for name in seconds},
+            "disk": round(estimated["disk"] / disk, 2),
+            "sentences": round(found["corpus"]["sentences"] / sentences, 2),
+        },
+        "simulated": one["simulated"],
+        "stages": [
+            {
+                "stage": stage["stage"],
+                "estimated": next(row["units"] for row in one["stages"] if row["stage"] == stage["stage"]),
+                "real": stage["read"],
+            }
+            for stage in manifest["stages"]
+        ],
+    }
+
+
+def encoder_figures(dialogues: pa.Table) -> dict[str, Any]:
+    """Label dialogues by the default models in one thread; return the encoder's speed and what of the time is not its
+    own.
+    """
+    stages = (EncodeTurns("weak"), LabelTurns(), AnnotateDialogues())
+    model: Any = stages[0].encoder
+    first = dialogues.slice(0, 1)
+    for stage in stages:
+        first = stage(first)
+    encoder = model._labeler._model.encoder
+    multiplied = sum(parameter.numel() for parameter in encoder.encoder.parameters())  # embeddings are looked up
+    tokens, forward, began = 0, 0.0, 0.0
+
+    def before(_: object, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        nonlocal tokens, began
+        tokens += int(named["attention_mask"].sum())
+        began = time.process_time()
+
+    def after(*_: object) -> None:
+        nonlocal forward
+        forward += time.process_time() - began
+
+    hooks = [encoder.register_forward_pre_hook(before, with_kwargs=True), encoder.register_forward_hook(after)]
+    start = time.process_time()
+    labelled = dialogues
+    for stage in stages:
+        labelled = stage(labelled)
+    took = time.process_time() - start
+    for hook in hooks:
+        hook.remove()
+    turns = count_units(dialogues, "turns")
+    return {
+        "turns": turns,
+        "turns_per_second": round(turns / took, 1),
+        "tokens_per_turn": round(tokens / turns, 1),
+        "parameters_multiplied": multiplied,
+        "core_gflops": round(2 * multiplied * tokens / forward / 1e9, 1),
+        "host_share": round(1 - forward / took, 4),
+    }
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--sample", type=int, default=40)
+    parser.add_argument("--only", choices=("labels", "no-labels"), help="one of the two runs")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    result: dict[str, Any] = {
+        "command": command_line(),
+        "date": date.today().isoformat(),
+        "machine": describe_machine(),
+    }
+    with tempfile.TemporaryDirectory() as place:
+        for labels in [arguments.only] if arguments.only else ["no-labels", "labels"]:
+            result[labels] = beside(arguments.source, Path(place) / labels, f"--{labels}", arguments.sample)
+        (folder,) = sorted(Path(place).glob("*labels"))[-1:]
+        tables = [
+            read_shard(path)
+            for path in sorted((folder / ".run" / "04-certainty").glob("*.parquet"))
+            if "removals" not in path.name
+        ]
+        dialogues = pa.concat_tables(tables)
+        rows = int(dialogues.num_rows * min(1.0, _ENOUGH_TURNS / count_units(dialogues, "turns")))
+        result["encoder"] = encoder_figures(dialogues.slice(0, max(1, rows)))
+    result["machine_after"] = describe_machine()
+    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
