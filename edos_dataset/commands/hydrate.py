@@ -107,7 +107,8 @@ def hydrate(
     attach = [kind(str(labels.resolve()), published.content) for kind in (SplitAsLabelled, AttachLabels)]
     pipeline: list[Item] = [*stages, *attach, Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
-    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
+    crew = engine_of(engine, workers)
+    with OutputFolder(out, "hydrate", crew.leads, force) as folder, crew:
         search, run = (Run(place, crew, progress=progress) for place in (folder.run / "search", folder.run))
         films, renamed = labelled_films(inventory.films, published, max_missing, search, stages, shard_sentences)
         made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))
