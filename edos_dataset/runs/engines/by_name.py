@@ -106,7 +106,7 @@ def default_workers(device: str = "cpu", engine: str = "local") -> int:
     For a GPU two: of these, one reads, tokenises and writes while the other computes.
     """
     if engine == "ray" and os.environ.get(RAY_ADDRESS):
-        from edos_dataset.runs.engines.ray import cluster_workers
+        from edos_dataset.runs.engines.ray_cluster import cluster_workers
 
         return cluster_workers(on_gpu=device != "cpu")
     if device != "cpu":

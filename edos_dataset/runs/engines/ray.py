@@ -14,6 +14,7 @@ more workers than GPUs.
 import logging
 import math
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,14 +22,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
-from edos_dataset.runs.engines.ray_workers import Place, Worker, end_processes
-
-try:
-    import ray
-    from ray.exceptions import RayError, RayTaskError
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError('the engine "ray" needs Ray: pip install "edos-dataset[ray]"', name="ray") from error
+from edos_dataset.runs.engines.ray_cluster import cluster_address, connect, kill, last_line, living_nodes, ray
+from edos_dataset.runs.engines.ray_workers import Place, Worker, end_processes, monitored_name
 
 RETRIES = 3
 """How often a task is given to another worker after one has died of it, perhaps for want of memory. That a node is lost
@@ -72,9 +67,7 @@ class RayEngine:
         """
         self.workers = check_workers(workers)
         if device.startswith("cuda:"):
-            raise ValueError(
-                f"Ray gives every worker a GPU of its own, which it sees as the only one: {device!r} → 'cuda'"
-            )
+            raise ValueError(f"Ray gives each worker a GPU, which it sees as the only one: give 'cuda', not {device!r}")
         self._on_gpu = device == "cuda"
         self._started_ray = False
         self._starting: dict[Any, Any] = {}
@@ -103,7 +96,7 @@ class RayEngine:
         """End the workers; nobody writes any more afterwards."""
         self._stop_busy()
         for actor in [*self._starting.values(), *(member.actor for member in self._idle)]:
-            _kill(actor)
+            kill(actor)
         self._starting, self._idle = {}, []
         if self._started_ray:
             self._started_ray = False
@@ -140,7 +133,7 @@ class RayEngine:
         self._started_ray |= connect(self.workers)
         actor_class = ray.remote(Worker).options(num_cpus=1, num_gpus=self._gpus())
         for _ in range(count - there):
-            actor = actor_class.remote(os.getcwd())
+            actor = actor_class.remote(os.getcwd(), sys.path)
             self._starting[actor.place.options(name="start").remote()] = actor
 
     def _gpus(self) -> float:
@@ -171,10 +164,10 @@ class RayEngine:
             member, job = self._busy.pop(reference)
             try:
                 result = ray.get(reference)
-            except RayTaskError as error:
+            except ray.exceptions.RayTaskError as error:
                 self._idle.append(member)
                 raise error.cause from error
-            except RayError as error:
+            except ray.exceptions.RayError as error:
                 self._bury(member, job, queue, error)
             else:
                 self._idle.append(member)
@@ -190,10 +183,10 @@ class RayEngine:
         actor = self._starting.pop(reference)
         try:
             place = ray.get(reference)
-        except RayError as error:
-            if isinstance(error, RayTaskError) or getattr(error, "actor_init_failed", False):
+        except ray.exceptions.RayError as error:
+            if isinstance(error, ray.exceptions.RayTaskError) or getattr(error, "actor_init_failed", False):
                 raise ValueError(
-                    f"a worker of the Ray cluster cannot start: {_last_line(error)}; install the same edos-dataset on "
+                    f"a worker of the Ray cluster cannot start: {last_line(error)}; install the same edos-dataset on "
                     "all nodes"
                 ) from error
             self._failed_starts += 1
@@ -209,14 +202,14 @@ class RayEngine:
             )
         self._idle.append(_Member(actor, place))
 
-    def _bury(self, member: _Member, job: _Job, queue: deque[_Job], error: RayError) -> None:
+    def _bury(self, member: _Member, job: _Job, queue: deque[_Job], error: ray.exceptions.RayError) -> None:
         """Let another worker have the task of one that is lost.
 
         Raises:
             WorkerDied: too many have died of it.
         """
-        _kill(member.actor)  # one that is merely out of reach must not come back
-        job = job._replace(deaths=job.deaths + (member.place.node in _nodes()))
+        kill(member.actor)  # one that is merely out of reach must not come back
+        job = job._replace(deaths=job.deaths + (member.place.node in living_nodes()))
         if job.deaths > RETRIES:
             raise WorkerDied from error
         queue.appendleft(job)
@@ -228,96 +221,21 @@ class RayEngine:
         if not members:
             return
         for member in members:
-            _kill(member.actor)
-        here, alive = ray.get_runtime_context().get_node_id(), _nodes()
+            kill(member.actor)
+        here, alive = ray.get_runtime_context().get_node_id(), living_nodes()
         processes: dict[str, list[int]] = {}
         for member in members:
             processes.setdefault(member.place.node, []).append(member.place.process)
         end_processes(processes.pop(here, []))
-        remote = ray.remote(end_processes)
-        ended = [
-            remote.options(name="end workers", num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, False))
-            .remote(ids)
-            for node, ids in processes.items()
-            if node in alive
-        ]  # fmt: skip
+        ended = [_on(node).remote(ids) for node, ids in processes.items() if node in alive]
         for reference in ended:
-            with suppress(RayError):  # the node is lost: so is who writes there
+            with suppress(ray.exceptions.RayError):  # the node is lost: so is who writes there
                 ray.get(reference, timeout=_PATIENCE)
 
 
-def cluster_address() -> str | None:
-    """Return the address of the Ray cluster that RAY_ADDRESS names; None where the run is to start a Ray of its own."""
-    address = os.environ.get("RAY_ADDRESS", "")
-    return None if address in ("", "local") else address
+def _on(node: str) -> Any:  # noqa: ANN401 - a function of Ray
+    """Return what ends processes on a node."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-
-def connect(workers: int) -> bool:
-    """Connect this process to the cluster, or start a Ray on this machine for it.
-
-    Args:
-        workers: that a Ray of this machine has room for.
-
-    Returns:
-        Whether anything was done.
-
-    Raises:
-        ValueError: the cluster does not answer, or runs another version.
-        WorkerDied: this machine's own does not start.
-    """
-    if ray.is_initialized():
-        return False
-    address = cluster_address()
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # No rows pass through the store of objects: the least that Ray allows.
-        quiet |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": 80 << 20}
-    try:
-        ray.init(address or "local", **quiet)
-    except Exception as error:  # Ray raises plain ones, too
-        if address is None:
-            raise WorkerDied(
-                f"Ray did not start on this machine, perhaps as that is too busy ({_last_line(error)}): the same command "
-                "goes on, and --engine local needs no Ray"
-            ) from error
-        raise ValueError(
-            f"there is no Ray cluster to work with at {address!r} ({_last_line(error)}): start one (`ray start --head`), "
-            "or leave --address and RAY_ADDRESS out"
-        ) from error
-    return True
-
-
-def cluster_workers(on_gpu: bool) -> int:
-    """Return how many workers the cluster has room for: one a CPU, or two a GPU, at least one.
-
-    Raises:
-        ValueError: the cluster does not answer.
-    """
-    connect(1)
-    resources = ray.cluster_resources()
-    return max(1, int(2 * resources.get("GPU", 0) if on_gpu else resources.get("CPU", 0)))
-
-
-def monitored_name(function: Callable[[T], R], task: T) -> str:
-    """Return the name under which Ray's dashboard shows a task: what a `monitored` attribute of the task, or of the
-    object whose method the function is, tells, and the function's.
-    """
-    owner = getattr(function, "__self__", None)
-    told = getattr(task, "monitored", None) or getattr(owner, "monitored", None)
-    name = getattr(function, "__name__", type(function).__name__)
-    return f"{told} {name}" if told else name
-
-
-def _nodes() -> set[str]:
-    """Return the ids of the nodes that are alive."""
-    return {node["NodeID"] for node in ray.nodes() if node["Alive"]}
-
-
-def _kill(actor: Any) -> None:  # noqa: ANN401 - a handle of Ray
-    with suppress(RayError):
-        ray.kill(actor)
-
-
-def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    here = NodeAffinitySchedulingStrategy(node, soft=False)
+    return ray.remote(end_processes).options(name="end workers", num_cpus=0, scheduling_strategy=here)

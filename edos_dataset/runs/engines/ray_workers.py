@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -50,11 +51,13 @@ class Worker:
     Args:
         folder: where the run was started, for paths that are relative to it; where a node does not have it, paths must
             be whole.
+        paths: where the run finds modules, such as that of a stage in a file beside the recipe.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, paths: Sequence[str]) -> None:
         with suppress(OSError):
             os.chdir(folder)
+        sys.path += [path for path in paths if path not in sys.path]
 
     def place(self) -> Place:
         """Return where it is."""
@@ -73,6 +76,16 @@ def end_processes(processes: Sequence[int]) -> None:
             while time.monotonic() < end:
                 os.kill(process, signal.SIGKILL)
                 time.sleep(0.01)
+
+
+def monitored_name(function: Callable[[T], R], task: T) -> str:
+    """Return the name under which Ray's dashboard shows a task: what a `monitored` attribute of the task, or of the
+    object whose method the function is, tells, and the function's.
+    """
+    owner = getattr(function, "__self__", None)
+    told = getattr(task, "monitored", None) or getattr(owner, "monitored", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"{told} {name}" if told else name
 
 
 @cache

@@ -83,8 +83,6 @@ def children_of(pid):
 def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, engine, workers):
     out = tmp_path / "out"
     children = kill_when(start(tmp_path, films, engine, workers), lambda: made(out) >= 5)
-    if engine == "ray":  # its servers take a while, its workers do not
-        children = [child for child in children if "Worker" in name_of(child)]
     _, alive = psutil.wait_procs(children, timeout=5)
     # Of `Dataset.map` those idle on that had no task yet, and the one that passes messages.
     assert not alive or engine == "datasets"

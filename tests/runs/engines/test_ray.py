@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from test_local import alive, fail_on_three, note_or_fail, square
+from test_matrix import CORPORA, SETTINGS, content, make
 
 from edos_dataset.cleaning.duplicates import CapUtterances
 from edos_dataset.commands.built_in import subtitles_to_dialogues
@@ -18,8 +20,6 @@ from edos_dataset.runs.engines.base import WorkerDied
 from edos_dataset.runs.engines.by_name import check_printing, engine_of
 from edos_dataset.runs.settings import override
 from edos_dataset.sources.inventory import find_films
-from test_local import alive, fail_on_three, note_or_fail, square
-from test_matrix import CORPORA, SETTINGS, content, make
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
@@ -212,7 +212,7 @@ def test_another_version_on_a_node(cluster, monkeypatch):
 
 
 def test_names_for_the_dashboard(tmp_path):
-    from edos_dataset.runs.engines.ray import monitored_name
+    from edos_dataset.runs.engines.ray_workers import monitored_name
     from edos_dataset.runs.partitions import _Job
     from edos_dataset.runs.phases import Phase, ShardTask, make_shard
 
@@ -224,7 +224,7 @@ def test_names_for_the_dashboard(tmp_path):
 
 
 def test_wrong_use(monkeypatch):
-    with pytest.raises(ValueError, match="'cuda:1' → 'cuda'"):
+    with pytest.raises(ValueError, match="give 'cuda', not 'cuda:1'"):
         engine_of("ray", 1, "cuda:1")
     monkeypatch.setenv("RAY_ADDRESS", "head:6379")
     with pytest.raises(ValueError, match="give a file as --out"):
@@ -233,6 +233,7 @@ def test_wrong_use(monkeypatch):
 
 def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "edos_dataset.runs.engines.ray", raising=False)
+    for module in ("ray", "ray_cluster"):
+        monkeypatch.delitem(sys.modules, f"edos_dataset.runs.engines.{module}", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "edos-dataset\[ray\]"'):
         engine_of("ray")
