@@ -2,7 +2,7 @@
 
     python benchmarks/ray_engine.py FOLDER_WITH_OPUS_XML --copies 40 --repeats 3
 
-The corpus is that of `benchmarks/curate.py`, without labels. Every run is a process of its own, `edos curate`; each
+The corpus is that of `benchmarks/curate.py`, labelled by `fast`. Every run is a process of its own, `edos curate`; each
 round runs both engines with 1 and with 2 workers, so that a busy machine slows all, and ratios are medians of those of
 a round. A run of one film tells what an engine costs before it does anything; what a shard costs more is the rest of
 the difference, over all shards of all phases. All published files must be equal. Writes benchmarks/ray_engine.json.
@@ -75,18 +75,17 @@ def compare(seconds: Seconds, one_film: Seconds, shards: int) -> dict[str, Any]:
     """Return what the seconds say."""
     facts: dict[str, Any] = {"shards_made": shards}
     for workers in (1, 2):
-        rounds = zip(
-            *(times[f"{engine} {workers}"] for times in (seconds, one_film) for engine in ("ray", "local")), strict=True
-        )
-        more = [(ray - local - (ray_one - local_one)) / shards for ray, local, ray_one, local_one in rounds]
+        ray, local = f"ray {workers}", f"local {workers}"
+        times = zip(*(kind[name] for kind in (seconds, one_film) for name in (ray, local)), strict=True)
+        more = [a - b - (a_one - b_one) for a, b, a_one, b_one in times]
         facts[f"{workers} workers"] = {
-            "ray_to_local": ratio(seconds, f"ray {workers}", f"local {workers}"),
-            "ray_to_local_of_one_film": ratio(one_film, f"ray {workers}", f"local {workers}"),
-            "seconds_more_per_shard": round(statistics.median(more), 4),
+            "ray_to_local": ratio(seconds, ray, local),
+            "ray_to_local_of_one_film": ratio(one_film, ray, local),
+            "seconds_more_per_shard": round(statistics.median(more) / shards, 4),
         }
-    return facts | {
-        f"{engine}_second_worker": ratio(seconds, f"{engine} 1", f"{engine} 2") for engine in ("local", "ray")
-    }
+    for engine in ("local", "ray"):
+        facts[f"{engine}: 1 worker to 2"] = ratio(seconds, f"{engine} 1", f"{engine} 2")
+    return facts
 
 
 def main() -> None:
