@@ -84,8 +84,9 @@ def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, engine, 
     out = tmp_path / "out"
     children = kill_when(start(tmp_path, films, engine, workers), lambda: made(out) >= 5)
     _, alive = psutil.wait_procs(children, timeout=5)
-    # Of `Dataset.map` those idle on that had no task yet, and the one that passes messages.
-    assert not alive or engine == "datasets"
+    # Of `Dataset.map` those idle on that had no task yet, and the one that passes messages; of Ray the agents of its
+    # node, which look for it now and then.
+    assert not alive or engine in ("datasets", "ray")
     before = made(out)
     assert 5 <= before < len(expected[1])
     time.sleep(0.5)
