@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +13,9 @@ try:
     from ray.exceptions import RayError
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError('the engine "ray" needs Ray: pip install "edos-dataset[ray]"', name="ray") from error
+
+
+_SECONDS_TO_ANSWER = 10.0
 
 
 def cluster_address() -> str | None:
@@ -42,6 +46,7 @@ def connect(workers: int) -> bool:
         # No rows pass through the store of objects: the least that Ray allows.
         quiet |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": 80 << 20}
     try:
+        _knock(address or "local")
         ray.init(address or "local", **quiet)
     except Exception as error:  # Ray raises plain ones, too
         if address is None:
@@ -54,6 +59,17 @@ def connect(workers: int) -> bool:
             "--head`), or leave --address and RAY_ADDRESS out"
         ) from error
     return True
+
+
+def _knock(address: str) -> None:
+    """Look whether somebody listens at an address with a port: Ray would try for minutes.
+
+    Raises:
+        OSError: nobody does.
+    """
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
 def cluster_workers(on_gpu: bool) -> int:

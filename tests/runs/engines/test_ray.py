@@ -231,7 +231,13 @@ def test_names_for_the_dashboard(tmp_path):
 def test_wrong_use(monkeypatch):
     with pytest.raises(ValueError, match="give 'cuda', not 'cuda:1'"):
         engine_of("ray", 1, "cuda:1")
-    monkeypatch.setenv("RAY_ADDRESS", "head:6379")
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with (
+        pytest.raises(ValueError, match="no Ray cluster to work with at '127.0.0.1:1'.*leave --address"),
+        engine_of("ray"),
+    ):
+        pass
     with pytest.raises(ValueError, match="give a file as --out"):
         check_printing("ray")
 
