@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.curate import make_corpus
 from benchmarks.engines import published, run
 from benchmarks.machine import command_line, describe_machine
-from edos_dataset.runs.engines.ray import RayEngine
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.shards import write_text
 
 RUNS = [("local", 1), ("ray", 1), ("local", 2), ("ray", 2)]
@@ -50,10 +50,10 @@ def measure(films: Path, work: Path, repeats: int) -> tuple[Seconds, Seconds, in
     return seconds, one_film, shards
 
 
-def start_up(workers: int) -> dict[str, float]:
-    """Return the seconds until Ray and all workers are there, of a hundred empty tasks, and until all have ended."""
+def start_up(name: str, workers: int) -> dict[str, float]:
+    """Return the seconds until an engine and its workers are there, of an empty task, and until all have ended."""
     began = time.perf_counter()
-    with RayEngine(workers) as engine:
+    with engine_of(name, workers) as engine:
         list(engine.map(time.sleep, [0.5] * workers))
         ready = time.perf_counter()
         list(engine.map(abs, range(100)))
@@ -103,7 +103,10 @@ def main() -> None:
         seconds, one_film, shards = measure(work / "films", work, arguments.repeats)
     rounded = [{name: [round(time, 2) for time in times] for name, times in one.items()} for one in (seconds, one_film)]
     facts |= {"files": len(files), "seconds": rounded[0], "seconds_of_one_film": rounded[1]}
-    facts |= compare(seconds, one_film, shards) | {"start_up": start_up(2), "published_files_equal": True}
+    facts |= compare(seconds, one_film, shards) | {
+        "start_up": {name: start_up(name, 2) for name in ("local", "ray")},
+        "published_files_equal": True,
+    }
     told = json.dumps(facts, indent=1)
     write_text(arguments.out, told + "\n")
     sys.stdout.write(told + "\n")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
 from edos_dataset.runs.engines.ray_cluster import cluster_address, connect, kill, last_line, living_nodes, ray
-from edos_dataset.runs.engines.ray_workers import Place, Worker, end_processes, monitored_name
+from edos_dataset.runs.engines.ray_workers import EdosWorker, Place, end_processes, monitored_name
 
 RETRIES = 3
 """How often a task is given to another worker after one has died of it, perhaps for want of memory. That a node is lost
@@ -131,7 +131,7 @@ class RayEngine:
         if there >= count:
             return
         self._started_ray |= connect(self.workers)
-        actor_class = ray.remote(Worker).options(num_cpus=1, num_gpus=self._gpus())
+        actor_class = ray.remote(EdosWorker).options(num_cpus=1, num_gpus=self._gpus())
         for _ in range(count - there):
             actor = actor_class.remote(os.getcwd(), sys.path)
             self._starting[actor.place.options(name="start").remote()] = actor

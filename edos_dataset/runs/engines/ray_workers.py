@@ -45,7 +45,7 @@ class Place(NamedTuple):
         return cls(os.getpid(), node, platform.node(), __version__, _code())
 
 
-class Worker:
+class EdosWorker:
     """A process of the cluster that carries out one task after the other. What these load once stays in it.
 
     Args:

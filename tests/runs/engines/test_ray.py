@@ -147,7 +147,7 @@ def make_and_disturb(films, out, workers, disturb):
 def workers_below(process):
     """Return the workers of the engine that a node, given by its raylet, has started."""
     children = psutil.Process(process).children()
-    return [child for child in children if any("ray::Worker" in part or "make_shard" in part for part in title(child))]
+    return [child for child in children if any("EdosWorker" in part or "make_shard" in part for part in title(child))]
 
 
 def title(process):
