@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
-    facts = {"date": str(date.today()), "machine": describe_machine(), "command": command_line()}
+    facts: dict[str, Any] = {"date": str(date.today()), "machine": describe_machine(), "command": command_line()}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         files = make_corpus(arguments.source, work / "films", arguments.copies)

@@ -9,7 +9,7 @@ from typing import Any
 from edos_dataset.runs.engines.base import WorkerDied
 
 try:
-    import ray
+    import ray as ray  # for ray.py, too
     from ray.exceptions import RayError
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError('the engine "ray" needs Ray: pip install "edos-dataset[ray]"', name="ray") from error

@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import edos_dataset
 from edos_dataset.runs.engines.base import R, T
 from edos_dataset.version import __version__
 
@@ -91,7 +90,7 @@ def monitored_name(function: Callable[[T], R], task: T) -> str:
 @cache
 def _code() -> str:
     """Return a hash of this package's files."""
-    root = Path(edos_dataset.__file__).parent
+    root = Path(__file__).parents[2]
     sha256 = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         sha256.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes())
