@@ -7,7 +7,7 @@ import typer
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import MODELS, AsJson, Engine, Force, MaxBad, TrustRemoteCode, Workers
+from edos_dataset.cli.options import MODELS, Address, AsJson, Engine, Force, MaxBad, TrustRemoteCode, Workers
 
 
 @explained()
@@ -42,6 +42,7 @@ def books(
     model: Annotated[str | None, typer.Option(help=f"What labels them: {MODELS}.", show_default="general")] = None,
     workers: Workers = None,
     engine: Engine = None,
+    address: Address = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Books at most.", show_default="all")] = None,
     rejects: Annotated[
         bool,
@@ -69,7 +70,7 @@ def books(
     from edos_dataset.commands.books import make_books
     from edos_dataset.commands.books_recipes import books_pipeline, language_of_books
     from edos_dataset.commands.corpus_runs import Carrying
-    from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import take_engine
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
     from edos_dataset.sources.books.inventory import find_books
@@ -84,10 +85,11 @@ def books(
     )
     check_pipeline(pipeline)  # before the files are listed, which can take long
     inventory = find_books(sources, language_of_books(pipeline))
+    engine, processes = take_engine(engine, workers, address=address)
     with progress_bars() as progress:
         how = Carrying(
-            workers=workers or default_workers(),
-            engine=engine or default_engine(),
+            workers=processes,
+            engine=engine,
             limit=limit,
             keep_rejects=rejects,
             force=force,

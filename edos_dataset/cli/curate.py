@@ -10,6 +10,7 @@ from edos_dataset.cli.errors import check_bad, explained
 from edos_dataset.cli.options import (
     MODELS,
     OF_RECIPE,
+    Address,
     AsJson,
     Engine,
     Force,
@@ -51,6 +52,7 @@ def curate(
     language: Language = None,
     workers: Workers = None,
     engine: Engine = None,
+    address: Address = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")
@@ -76,7 +78,7 @@ def curate(
     from edos_dataset.commands.built_in import pipeline_of
     from edos_dataset.commands.estimate import estimate
     from edos_dataset.commands.languages import language_remarks
-    from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import take_engine
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
     from edos_dataset.sources.inventory import find_films
@@ -94,7 +96,7 @@ def curate(
     )
     check_pipeline(pipeline)  # before the files are listed, which can take long
     inventory = find_films(sources, curating.language_of(pipeline))
-    processes = workers or default_workers()
+    engine, processes = take_engine(engine, workers, address=address)
     if dry_run:
         guess = estimate(inventory.films.slice(0, limit), pipeline, processes)
         remarks = language_remarks(pipeline, curating.language_of(pipeline))
@@ -106,7 +108,7 @@ def curate(
             out,
             pipeline,
             workers=processes,
-            engine=engine or default_engine(),
+            engine=engine,
             limit=limit,
             keep_rejects=rejects,
             force=force,

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import TOO_MANY, Ended, explained
-from edos_dataset.cli.options import AsJson, Engine, Force, Workers
+from edos_dataset.cli.options import Address, AsJson, Engine, Force, Workers
 
 
 @explained()
@@ -31,6 +31,7 @@ def hydrate(
     ],
     workers: Workers = None,
     engine: Engine = None,
+    address: Address = None,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Share of missing dialogues above which the exit code is 3.")
     ] = 0.01,
@@ -45,15 +46,16 @@ def hydrate(
     from edos_dataset.cli.tables import run_report
     from edos_dataset.commands.hydrate import MISSING, missing_share
     from edos_dataset.commands.hydrate import hydrate as rebuild
-    from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import take_engine
 
+    engine, processes = take_engine(engine, workers, address=address)
     with progress_bars() as progress:
         manifest = rebuild(
             labels,
             sources,
             out,
-            workers=workers or default_workers(),
-            engine=engine or default_engine(),
+            workers=processes,
+            engine=engine,
             max_missing=max_missing,
             force=force,
             progress=progress,

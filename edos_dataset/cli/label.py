@@ -10,6 +10,7 @@ from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import (
     MODELS,
+    Address,
     Column,
     Config,
     Device,
@@ -45,6 +46,7 @@ def label(
     device: Device = None,
     workers: DeviceWorkers = None,
     engine: Engine = None,
+    address: Address = None,
     top: Annotated[int, typer.Option(min=1, max=41, help="Most probable labels beside each turn.")] = 3,
     batch_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens in a batch.", show_default="1,024; on a GPU 32,768")
@@ -71,10 +73,10 @@ def label(
     from edos_dataset.labeling.stages import AnnotateDialogues
     from edos_dataset.releases.dialogues import curated_config
     from edos_dataset.releases.given.sources import Selection
-    from edos_dataset.runs.engines.by_name import check_printing, default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import check_printing, take_engine
 
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens, trust_remote_code)
-    engine, printed = engine or default_engine(), str(out) == "-"
+    (engine, processes), printed = take_engine(engine, workers, stage.device, address), str(out) == "-"
     if printed:
         check_printing(engine)
     if printed and curated_config(source, config) is not None:
@@ -86,7 +88,7 @@ def label(
             stage,
             meant=Selection(config, split, revision, column, form),
             force=force,
-            workers=workers or default_workers(stage.device),
+            workers=processes,
             engine=engine,
             progress=progress,
         )

@@ -90,9 +90,16 @@ Engine = Annotated[
     str | None,
     typer.Option(
         callback=_known_engine,
-        help="Where the work is done: `local` processes, `accelerate` (those that `accelerate launch` started), or "
-        "`datasets` (`Dataset.map`). The same bytes come out.",
+        help="Where the work is done: `local` processes, `accelerate` (those that `accelerate launch` started), "
+        "`datasets` (`Dataset.map`), or `ray` (actors of Ray). The same bytes come out.",
         show_default="local, or accelerate where it launched this",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Ray cluster that `--engine ray` works on: `head:6379`, or `auto` for the one on this machine.",
+        show_default="RAY_ADDRESS, or a Ray of the run's own",
     ),
 ]
 MaxBad = Annotated[

@@ -12,6 +12,7 @@ from edos_dataset.cli.console import emit, note, progress_bars, say, status
 from edos_dataset.cli.errors import explained
 from edos_dataset.cli.options import (
     MODELS,
+    Address,
     AsJson,
     Column,
     Config,
@@ -67,6 +68,7 @@ def respond(
     device: Device = None,
     workers: DeviceWorkers = None,
     engine: Engine = None,
+    address: Address = None,
     column: Column = None,
     form: Form = None,
     config: Config = None,
@@ -90,6 +92,7 @@ def respond(
     from edos_dataset.generation.stages import AnswerDialogues
     from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.releases.given.sources import Selection
+    from edos_dataset.runs.engines.by_name import take_engine
 
     _check_usage(texts or [], chat, out)
     if out is None and revision is not None:
@@ -106,7 +109,8 @@ def respond(
         trust_remote_code=trust_remote_code,
     )
     if out is not None and texts:
-        _answer_file(texts[0], out, stage, Selection(config, split, revision, column, form), force, workers, engine)
+        where = take_engine(engine, workers, device, address)
+        _answer_file(texts[0], out, stage, Selection(config, split, revision, column, form), force, *where)
     elif chat:
         with status("loading the model", lines=False):
             stage.check()
@@ -152,14 +156,14 @@ def _answer_file(
     stage: "AnswerDialogues",
     meant: "Selection",
     force: bool,
-    workers: int | None,
-    engine: str | None,
+    engine: str,
+    workers: int,
 ) -> None:
     """Answer the dialogues of a source and tell how many they were."""
     from edos_dataset.commands.respond import respond as respond_to_dialogues
-    from edos_dataset.runs.engines.by_name import check_printing, default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import check_printing
 
-    engine, printed = engine or default_engine(), str(out) == "-"
+    printed = str(out) == "-"
     if printed:
         check_printing(engine)
     with target_file(out) as target, progress_bars() as progress:
@@ -169,7 +173,7 @@ def _answer_file(
             stage,
             meant=meant,
             force=force,
-            workers=workers or default_workers(stage.device),
+            workers=workers,
             engine=engine,
             progress=progress,
         )

@@ -7,7 +7,7 @@ import typer
 
 from edos_dataset.cli.console import progress_bars, say
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import OF_RECIPE, Engine, Force, Language, MaxBad, Sources, Workers
+from edos_dataset.cli.options import OF_RECIPE, Address, Engine, Force, Language, MaxBad, Sources, Workers
 
 
 @explained(
@@ -36,6 +36,7 @@ def segment(
     language: Language = None,
     workers: Workers = None,
     engine: Engine = None,
+    address: Address = None,
     force: Force = False,
     max_bad: MaxBad = 0.2,
 ) -> None:
@@ -47,7 +48,7 @@ def segment(
     """
     from edos_dataset.cli.tables import quarantine_lines
     from edos_dataset.commands.segment import segment as write_turns
-    from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.engines.by_name import take_engine
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
     from edos_dataset.segmentation.turns.marks import MarkTurns
@@ -61,6 +62,7 @@ def segment(
     check_pipeline([stage])
     language = language or ReadFilms.language
     inventory = find_films(sources, language)
+    engine, processes = take_engine(engine, workers, address=address)
     with progress_bars() as progress:
         done = write_turns(
             inventory,
@@ -68,8 +70,8 @@ def segment(
             stage,
             language=language,
             force=force,
-            workers=workers or default_workers(),
-            engine=engine or default_engine(),
+            workers=processes,
+            engine=engine,
             progress=progress,
         )
     if done is None:  # another process tells

@@ -25,7 +25,7 @@ class Carrying:
 
     Attributes:
         workers: processes; neither their number nor the engine changes a byte.
-        engine: where they run: "local", "accelerate" or "datasets" (`runs.engines.base`).
+        engine: where they run: "local", "accelerate", "datasets" or "ray" (`runs.engines.base`).
         limit: films or books at most, the first by key.
         keep_rejects: write everything that is dropped, with its reason, beside the shards.
         force: replace a finished run by one of another recipe, or of input that is less or has changed, and files that
@@ -107,10 +107,8 @@ def run_corpus(
     check_order(pipeline)
     check_pipeline(pipeline)
     documents = with_contents(corpus.documents.slice(0, how.limit))
-    with (
-        engine_of(how.engine, how.workers, device_of(pipeline)) as crew,
-        OutputFolder(out, corpus.command, crew.leads, how.force) as folder,
-    ):
+    crew = engine_of(how.engine, how.workers, device_of(pipeline))
+    with OutputFolder(out, corpus.command, crew.leads, how.force) as folder, crew:
         made_of = MadeOf(
             parameters_of(pipeline), {corpus.unit: contents_of(documents)}, fingerprint_of(pipeline), corpus.part
         )

@@ -54,7 +54,7 @@ def curate(
         out: the folder to write; the run itself lies in `out/.run`. A folder of an earlier run is brought up to date.
         pipeline: stages, corpus steps and outputs.
         workers: processes; neither their number nor the engine changes a byte.
-        engine: where they run: "local", "accelerate" or "datasets" (`runs.engines.base`).
+        engine: where they run: "local", "accelerate", "datasets" or "ray" (`runs.engines.base`).
         limit: films at most, the first by key.
         keep_rejects: write everything that is dropped, with its reason, to `out/.run/*/*.rejects.parquet`.
         shard_sentences: sentences a shard.

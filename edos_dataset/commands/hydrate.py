@@ -98,7 +98,7 @@ def hydrate(
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
     """
-    began = time.perf_counter()
+    began, crew = time.perf_counter(), engine_of(engine, workers)
     facts, published, recipe = read_facts(labels), PublishedLabels(labels), load_recipe(labels / RECIPE, KNOWN)
     stages, makers = text_stages(recipe), [*text_stages(recipe), *labelling(recipe, shipped_only=True)]
     check_order(recipe)
@@ -107,7 +107,7 @@ def hydrate(
     attach = [kind(str(labels.resolve()), published.content) for kind in (SplitAsLabelled, AttachLabels)]
     pipeline: list[Item] = [*stages, *attach, Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
-    with engine_of(engine, workers) as crew, OutputFolder(out, "hydrate", crew.leads, force) as folder:
+    with OutputFolder(out, "hydrate", crew.leads, force) as folder, crew:
         search, run = (Run(place, crew, progress=progress) for place in (folder.run / "search", folder.run))
         films, renamed = labelled_films(inventory.films, published, max_missing, search, stages, shard_sentences)
         made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))

@@ -104,10 +104,8 @@ def _label_folder(
 ) -> dict[str, Any] | None:
     """Label a config of a folder of `edos curate` into a folder; see `label`."""
     new = not (out / ".run").exists()
-    with (
-        engine_of(engine, workers, device_of([stage])) as crew,
-        OutputFolder(out, "label", crew.leads, force) as folder,
-    ):
+    crew = engine_of(engine, workers, device_of([stage]))
+    with OutputFolder(out, "label", crew.leads, force) as folder, crew:
         made_of = _made_of(source, stage, config)
         made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)

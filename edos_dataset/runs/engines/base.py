@@ -37,7 +37,9 @@ class Engine(Protocol):
     def corpus(self) -> "Engine": ...  # noqa: D102 - said above
 
     def __enter__(self) -> "Engine":
-        """Return the engine, ready to work."""
+        """Return the engine, ready to work. Whoever holds a folder's lock enters that first, so that all workers have
+        ended when the lock goes.
+        """
         ...
 
     def __exit__(

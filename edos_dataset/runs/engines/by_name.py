@@ -5,8 +5,11 @@ from difflib import get_close_matches
 
 from edos_dataset.runs.engines.base import Engine, available_cores
 
-ENGINES = ("local", "accelerate", "datasets")
+ENGINES = ("local", "accelerate", "datasets", "ray")
 """Names of the engines; `local` is the default."""
+
+RAY_ADDRESS = "RAY_ADDRESS"
+"""Environment variable of Ray: the address of the cluster."""
 
 
 def engine_of(name: str, workers: int = 1, device: str = "cpu") -> Engine:
@@ -19,6 +22,7 @@ def engine_of(name: str, workers: int = 1, device: str = "cpu") -> Engine:
 
     Raises:
         ValueError: there is no such engine, or fewer than one worker.
+        ModuleNotFoundError: the engine's package is not installed.
     """
     if check_engine(name) == "local":
         from edos_dataset.runs.engines.local import LocalEngine
@@ -28,6 +32,10 @@ def engine_of(name: str, workers: int = 1, device: str = "cpu") -> Engine:
         from edos_dataset.runs.engines.accelerate import AccelerateEngine
 
         return AccelerateEngine(workers, device)
+    if name == "ray":
+        from edos_dataset.runs.engines.ray import RayEngine
+
+        return RayEngine(workers, device)
     from edos_dataset.runs.engines.datasets import DatasetsEngine
 
     return DatasetsEngine(workers)
@@ -47,11 +55,14 @@ def check_engine(name: str) -> str:
 
 
 def check_printing(engine: str) -> None:
-    """Refuse to print results where each of several processes would.
+    """Refuse to print results where each of several processes would, or where what is printed is made in a folder that
+    other machines do not see.
 
     Raises:
-        ValueError: the engine is that of a launcher.
+        ValueError: the engine is that of a launcher, or works on a cluster.
     """
+    if engine == "ray" and os.environ.get(RAY_ADDRESS):
+        raise ValueError("standard output is for one machine: give a file as --out that all nodes of the cluster see")
     if engine == "accelerate":
         raise ValueError("standard output is for one process: give a file as --out under accelerate launch")
 
@@ -66,11 +77,38 @@ def default_engine() -> str:
     return "accelerate" if launched() else "local"
 
 
-def default_workers(device: str = "cpu") -> int:
+def take_engine(
+    name: str | None, workers: int | None, device: str = "cpu", address: str | None = None
+) -> tuple[str, int]:
+    """Return the engine and the number of workers that a command takes, where None stands for what is not named.
+
+    Args:
+        name: of the engine.
+        workers: how many.
+        device: torch device that the stages use.
+        address: of a Ray cluster; it becomes that of this process (RAY_ADDRESS).
+
+    Raises:
+        ValueError: the address is given to another engine, or the cluster does not answer.
+    """
+    name = name or default_engine()
+    if address is not None:
+        if name != "ray":
+            raise ValueError(f"--address {address} is that of a Ray cluster: give --engine ray with it")
+        os.environ[RAY_ADDRESS] = address
+    return name, workers or default_workers(device, name)
+
+
+def default_workers(device: str = "cpu", engine: str = "local") -> int:
     """Return the processes to take where no number is given: one a core, but one in a process that a launcher started.
+    On a Ray cluster the cores of all nodes count.
 
     For a GPU two: of these, one reads, tokenises and writes while the other computes.
     """
+    if engine == "ray" and os.environ.get(RAY_ADDRESS):
+        from edos_dataset.runs.engines.ray_cluster import cluster_workers
+
+        return cluster_workers(on_gpu=device != "cpu")
     if device != "cpu":
         return 2
     return 1 if launched() else available_cores()

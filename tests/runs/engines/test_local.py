@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import curate
+from edos_dataset.commands.segment import segment
 from edos_dataset.runs.engines.base import WorkerDied, available_cores
 from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.segmentation.turns.marks import MarkTurns
+from edos_dataset.sources.inventory import find_films
 
 PARENT = """
 import signal, sys
@@ -22,6 +27,15 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may be started deaf to it
     with LocalEngine(2) as engine:
         list(engine.map(note_and_sleep, [Path(sys.argv[1]) / name for name in "ab"]))
+"""
+
+ASK = """
+import sys
+from filelock import FileLock, Timeout
+try:
+    FileLock(sys.argv[1], timeout=0).acquire()
+except Timeout:
+    print("held", end="")
 """
 
 
@@ -138,6 +152,20 @@ def test_workers_die_with_their_parent(tmp_path, how):
         parent.send_signal(how)
         parent.wait(20)
         wait_until(lambda: not any(map(alive, workers)), 5)
+
+
+def test_the_workers_of_a_command_have_ended_when_its_lock_goes(monkeypatch, tmp_path):
+    (tmp_path / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello there.\n")
+    inventory, locks, held = find_films([tmp_path / "film.srt"], "en"), ["out", "turns.jsonl.parts"], []
+
+    def leave(self, *_):
+        asked = [sys.executable, "-c", ASK, tmp_path / locks[len(held)] / ".run" / "lock"]
+        held.append(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+
+    monkeypatch.setattr(LocalEngine, "__exit__", leave)
+    curate(inventory, tmp_path / "out", subtitles_to_dialogues())
+    segment(inventory, tmp_path / "turns.jsonl", MarkTurns(scorer="rules"))
+    assert held == ["held", "held"]
 
 
 @pytest.mark.parametrize("workers", [0, -1])

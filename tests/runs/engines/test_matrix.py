@@ -82,7 +82,10 @@ def expected(films, tmp_path_factory):
     return {name: content(folder / name) for name in CORPORA}
 
 
-@pytest.mark.parametrize(("corpus", "engine"), list(product(CORPORA, WORKERS[1:])))
+MORE = [("films of every size", engine) for engine in [("local", 4), ("datasets", 4), ("accelerate", 1)]]
+
+
+@pytest.mark.parametrize(("corpus", "engine"), [*product(CORPORA, WORKERS[1:]), *MORE])
 def test_the_same_bytes(films, expected, tmp_path, corpus, engine):
     make(films / corpus, tmp_path / "out", *engine)
     assert content(tmp_path / "out") == expected[corpus]
@@ -119,8 +122,9 @@ def launch(count, code, *arguments, output=subprocess.PIPE, **environment):
     ]
 
 
-def test_two_launched_processes_make_the_same_bytes(films, expected, tmp_path):
-    processes = launch(2, LAUNCHED, films, tmp_path)
+@pytest.mark.parametrize("count", [2, 4])
+def test_launched_processes_make_the_same_bytes(films, expected, tmp_path, count):
+    processes = launch(count, LAUNCHED, films, tmp_path)
     for process in processes:
         output = process.communicate(timeout=240)
         assert process.returncode == 0, output
