@@ -72,8 +72,10 @@ def books(
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
+    from edos_dataset.runs.stores.addresses import place_of
     from edos_dataset.sources.books.inventory import find_books
 
+    out = place_of(out)
     pipeline = books_pipeline(
         recipe,
         language=language,

@@ -13,7 +13,6 @@ a path and a digest a shard, and an entry a note.
 """
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from edos_dataset.runs.cutting import Part
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.partitions import SharedStep
+from edos_dataset.runs.passage import passage_folder
 from edos_dataset.runs.phases import Phase, ShardTask, make_shard, phases
 from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Pipeline
 from edos_dataset.runs.shards import (
@@ -36,6 +36,7 @@ from edos_dataset.runs.shards import (
     read_record,
     read_shard,
     remove_others,
+    remove_tree,
     write_checked,
     write_record,
     write_shard,
@@ -219,7 +220,7 @@ class Run:
         if (decided.get("key"), decided.get("files")) != (key, digests):
             began = time.perf_counter()
             shards = [source.path for source in sources]
-            work = folder / "decision"
+            work = passage_folder(folder / "decision", self.engine)
             if isinstance(step, SharedStep):
                 decision = iter(step.decide_together(shards, work, self.engine.corpus))
             else:
@@ -228,7 +229,7 @@ class Run:
                 digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decision, strict=True)]
                 decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
                 write_checked(marker, decided)
-                shutil.rmtree(work, ignore_errors=True)
+                remove_tree(work)
         self.engine.wait()
         decided = read_checked(marker)
         return [Shard(*pair) for pair in zip(paths, decided["files"], strict=True)], decided["seconds"]

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.stores.addresses import RemotePath, uploaded
+from edos_dataset.runs.stores.copies import sha256_of
 
 _OF_A_SHARD = re.compile(r"(?P<stem>[01]{1,64}|\d{5,}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)")
 """Names of what a run puts into a folder of shards."""
@@ -150,9 +153,13 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; at the end it takes its place at one stroke, and after
-    an error it is gone.
+    """Give a temporary path beside `path`, of a store one of this machine; at the end it takes its place at one
+    stroke, and after an error it is gone.
     """
+    if isinstance(path, RemotePath):
+        with uploaded(path) as temporary:
+            yield temporary
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_beside(path)
     try:
@@ -204,12 +211,8 @@ def _is_dead(process: int) -> bool:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file."""
-    sha256 = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            sha256.update(block)
-    return sha256.hexdigest()
+    """Return the SHA-256 (hex) of a file, of a store as that was noted when it was written."""
+    return path.sha256() if isinstance(path, RemotePath) else sha256_of(path)
 
 
 def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False) -> None:
@@ -220,9 +223,18 @@ def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False)
         keep: names of the shards that the corpus has, without suffix; those of all others go, and nothing else.
         keep_rejects: leave the files of rejects.
     """
+    kept = set(keep)
     for path in folder.iterdir():
-        if path.is_symlink() or not path.is_file() or not (name := _OF_A_SHARD.fullmatch(path.name)):
+        if not (name := _OF_A_SHARD.fullmatch(path.name)):
             continue
         unwanted = name["suffix"] == "rejects.parquet" and not keep_rejects
-        if unwanted or name["stem"] not in keep:
+        if (unwanted or name["stem"] not in kept) and path.is_file() and not path.is_symlink():
             path.unlink()
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it, as far as that can be."""
+    if isinstance(folder, RemotePath):
+        folder.remove_below()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
