@@ -1,5 +1,6 @@
 """What a person sees of a run: its stages, its configs, a few dialogues, and an estimate of one."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
@@ -144,6 +145,11 @@ def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
         )
     # A bare name could be that of a data set on the Hub.
     path = out.as_posix()
+    if "://" in path:  # `datasets` knows stores as places of files alone
+        splits = manifest["configs"][default]["splits"]
+        files = {split: f"{path}/{default}/{split}-*.parquet" for split, rows in splits.items() if rows}
+        call = f'from datasets import load_dataset; ds = load_dataset("parquet", data_files={json.dumps(files)})'
+        return f"[green]{escape(call)}[/green]"
     place = f"./{path}" if "/" not in path and path != "edos" else path
     if default in BOOK_CONFIGS:
         return load_call(place, default)

@@ -215,6 +215,14 @@ def digest(path: Path) -> str:
     return path.sha256() if isinstance(path, RemotePath) else sha256_of(path)
 
 
+def digest_if_there(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file, "" where there is none."""
+    try:
+        return digest(path)
+    except FileNotFoundError:
+        return ""
+
+
 def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False) -> None:
     """Remove what earlier runs left in a folder of shards.
 

@@ -9,16 +9,21 @@ import io
 import os
 import re
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import islice
+from multiprocessing.pool import ThreadPool
 from pathlib import Path, PosixPath
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from edos_dataset.runs.stores.base import Status, Store, StoreError
 from edos_dataset.runs.stores.copies import COPIES, sha256_of
 from edos_dataset.runs.stores.ranges import RangeFile
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 SCHEMES = ("s3", "gs", "hf", "memory")
 """Stores by the beginning of their addresses; `memory` lasts as long as the process."""
@@ -26,6 +31,7 @@ SCHEMES = ("s3", "gs", "hf", "memory")
 READ_ONLY = ("hf",)
 """Those that a run cannot write to: on the Hub each file would be a commit."""
 
+_THREADS = 16
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/+([^/]*)/*(.*)", re.DOTALL)
 
 
@@ -122,6 +128,10 @@ class RemotePath(PosixPath):
     def __fspath__(self) -> str:
         """Return the path of a copy on this machine, for libraries that read files."""
         return str(COPIES.of(self.store, self.key, str(self)))
+
+    def relative_to(self, *other: Any, **_: object) -> PosixPath:  # type: ignore[override]
+        """Return the way from a folder to this, a path of no store."""
+        return PosixPath(*self.parts).relative_to(PosixPath(*RemotePath(*other).parts))
 
     def status(self) -> Status | None:
         """Return what the store says of the object, None where there is none."""
@@ -234,6 +244,19 @@ def readable(path: Path) -> Any:  # noqa: ANN401 - what pyarrow takes
     only what is needed moves.
     """
     return path.open("rb") if isinstance(path, RemotePath) else path
+
+
+def at_once(function: Callable[[T], R], items: Iterable[T], folder: Path) -> Iterator[R]:
+    """Yield what a function gives for items, in their order: one after the other, or where the folder that it asks lies
+    in a store several at once, since most of the time is spent waiting.
+    """
+    if not isinstance(folder, RemotePath):
+        yield from map(function, items)
+        return
+    items = iter(items)
+    with ThreadPool(_THREADS) as threads:
+        while batch := list(islice(items, 4 * _THREADS)):
+            yield from threads.map(function, batch)
 
 
 @contextmanager

@@ -86,10 +86,8 @@ class FsspecStore:
             return
         for entry in sorted(found, key=lambda entry: str(entry["name"])):
             key = entry["name"].lstrip("/")[skip:]
-            if entry["type"] == "file":
-                yield key, _status(entry)
-            elif key.startswith(prefix) and key.rstrip("/") != prefix.rstrip("/"):
-                yield f"{key.rstrip('/')}/", None
+            if key.startswith(prefix) and key != prefix:  # else it is the folder itself, or no folder
+                yield (key, _status(entry)) if entry["type"] == "file" else (f"{key.rstrip('/')}/", None)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects."""

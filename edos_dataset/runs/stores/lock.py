@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -39,7 +40,7 @@ class StoreLock:
     def __init__(self, path: RemotePath) -> None:
         """Take nothing yet."""
         self.path, self.lost = path, False
-        self._owner = {"machine": platform.node(), "process": os.getpid(), "id": uuid4().hex}
+        self._owner = {"machine": platform.node(), "process": os.getpid(), "space": _space(), "id": uuid4().hex}
         self._tag = ""
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -74,8 +75,8 @@ class StoreLock:
         if there is None:
             return None
         owner = self._read()
-        mine = owner.get("machine") == self._owner["machine"]
-        if mine and _is_dead(owner.get("process")) or there.age > DEAD:
+        here = all(owner.get(name) == self._owner[name] for name in ("machine", "space"))
+        if there.age > DEAD or (here and _is_dead(owner.get("process"))):
             return there.tag
         raise HeldError(
             f"{_named(owner)} is running in {self.path.parent.parent} (its last sign of life was {there.age:.0f} s "
@@ -114,6 +115,17 @@ class StoreLock:
 
 def _named(owner: dict[str, Any]) -> str:
     return f"process {owner['process']} on {owner['machine']}" if {"process", "machine"} <= owner.keys() else "somebody"
+
+
+def _space() -> str:
+    """Return a name for what numbers of processes are known in: machines that share a name are not one, nor containers
+    of one machine, nor what it was before it was started anew.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except (OSError, ValueError):
+        return ""
 
 
 def _is_dead(process: object) -> bool:
