@@ -45,22 +45,25 @@ def pointing_to(endpoint, folder):
             patch.setenv(f"AWS_{name}", value)
         patch.setenv("EDOS_COPIES", str(folder))
         addresses._store.cache_clear()
-        yield
-    addresses._store.cache_clear()
+        try:
+            yield
+        finally:
+            addresses._store.cache_clear()
 
 
 class Wire:
-    """A port of this machine that leads to another one, counts bytes, and cuts connections at random ones.
+    """A port of this machine that leads to another one, counts bytes, and cuts connections at random ones: of a request
+    that is cut nothing arrives, as S3 keeps none of it either.
 
     Args:
         port: where it leads.
-        cut: share of the connections that are cut, after 1 byte to `longest` from either side.
+        cut: share of the connections that are cut, after 1 byte to `longest` of request and answer.
         longest: see `cut`.
     """
 
     def __init__(self, port, cut=0.0, longest=5_000):
         self.to, self.cut, self.longest = port, cut, longest
-        self.random, self.cuts, self.connections, self.received = random.Random(3), 0, 0, 0
+        self.random, self.cuts, self.received = random.Random(3), 0, 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -72,39 +75,43 @@ class Wire:
         with suppress(OSError):
             while True:
                 here, _ = self.listener.accept()
-                self.connections += 1
                 left = self.random.randint(1, self.longest) if self.random.random() < self.cut else None
                 threading.Thread(target=self._carry, args=(here, left), daemon=True).start()
 
     def _carry(self, here, left):
-        there = socket.create_connection(("127.0.0.1", self.to))
-        budget, lock = [left], threading.Lock()
+        with suppress(OSError), here, socket.create_connection(("127.0.0.1", self.to)) as there:
+            if left is None:
+                threading.Thread(target=self._pump, args=(here, there), daemon=True).start()
+            else:
+                request = self._request(here)
+                if left >= len(request):
+                    there.sendall(request)
+            self._pump(there, here, None if left is None else max(left - len(request), 0), counted=True)
 
-        def pump(source, target, counted):
-            with suppress(OSError):
-                while data := source.recv(1 << 16):
-                    with lock:
-                        if budget[0] is not None:
-                            data, budget[0] = data[: budget[0]], budget[0] - len(data[: budget[0]])
-                    target.sendall(data)
-                    self.received += len(data) * counted
-                    if budget[0] == 0:
-                        self.cuts += 1
-                        break
-                else:
-                    with suppress(OSError):
-                        target.shutdown(socket.SHUT_WR)
-                    return
-            for side in (here, there):
-                with suppress(OSError):
-                    side.shutdown(socket.SHUT_RDWR)
+    def _pump(self, source, target, left=None, counted=False):
+        with suppress(OSError):
+            while left != 0 and (data := source.recv(1 << 16)):
+                data, left = data[:left], left and left - len(data[:left])
+                target.sendall(data)
+                self.received += counted and len(data)
+        self.cuts += left == 0
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR if left == 0 else socket.SHUT_WR)
 
-        back = threading.Thread(target=pump, args=(there, here, 1), daemon=True)
-        back.start()
-        pump(here, there, 0)
-        back.join()
-        here.close()
-        there.close()
+    @staticmethod
+    def _request(here):
+        """Return a whole request; whoever would wait for leave to send the rest of it has it."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += here.recv(1 << 16)
+        head, _, body = data.partition(b"\r\n\r\n")
+        if b"Expect:" in head:
+            here.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        fields = [line for line in head.split(b"\r\n") if not line.startswith(b"Expect:")]
+        length = next((int(line[15:]) for line in fields if line.lower().startswith(b"content-length:")), 0)
+        while len(body) < length:
+            body += here.recv(1 << 16)
+        return b"\r\n".join(fields) + b"\r\n\r\n" + body
 
 
 def film(number, lines=40):

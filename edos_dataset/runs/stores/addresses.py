@@ -32,6 +32,7 @@ READ_ONLY = ("hf",)
 """Those that a run cannot write to: on the Hub each file would be a commit."""
 
 _THREADS = 16
+_BUCKET = re.compile(r"[\w.-]+", re.ASCII)
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/+([^/]*)/*(.*)", re.DOTALL)
 
 
@@ -45,8 +46,8 @@ def split_address(address: str) -> tuple[str, str, str] | None:
     if match is None:
         return None
     scheme, bucket, key = match.groups()
-    hub = scheme == "hf"  # its address may name a revision: datasets/namespace/name@v1
-    if ("@" in bucket or "?" in address or "X-Amz-" in address) and not (hub and "?" not in address):
+    # A secret key may hold a slash, so what stands before "@" is not always in the bucket.
+    if ("@" in key and scheme != "hf") or "?" in key or not _BUCKET.fullmatch(bucket or "x"):
         raise StoreError(
             f"an address of {scheme}:// that names a user, a key or a query is not taken, since it would be told in "
             f"messages: give {scheme}://BUCKET/FOLDER, and the keys by the environment"
@@ -129,7 +130,7 @@ class RemotePath(PosixPath):
         """Return the path of a copy on this machine, for libraries that read files."""
         return str(COPIES.of(self.store, self.key, str(self)))
 
-    def relative_to(self, *other: Any, **_: object) -> PosixPath:  # type: ignore[override]
+    def relative_to(self, *other: str | os.PathLike[str], **_: object) -> PosixPath:  # type: ignore[override]
         """Return the way from a folder to this, a path of no store."""
         return PosixPath(*self.parts).relative_to(PosixPath(*RemotePath(*other).parts))
 

@@ -3,26 +3,20 @@
 import base64
 import errno
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from edos_dataset.runs.stores.base import Status, StoreError, T, changed, patiently
+from edos_dataset.runs.stores.base import Status, StoreError, T, patiently
+from edos_dataset.runs.stores.s3_answers import TornError, connect, listed, passing, tag_of
 
 _MOST_AT_ONCE = 1 << 30
 """Bytes that go in one request; more go in parts, each with a checksum of its own."""
 
 _KEYS_A_CALL = 1_000
-_SHA256 = "sha256"
-_PASSING_CODES = {
-    *("SlowDown", "Throttling", "ThrottlingException", "RequestTimeout", "RequestTimeTooSkewed", "InternalError"),
-    *("BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch", "ConditionalRequestConflict", "OperationAborted"),
-}
-_KEY_CODES = {"ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "TokenRefreshRequired"}
+_SHA256, _HEX = "sha256", 64
 
 
 class S3Store:
@@ -35,25 +29,45 @@ class S3Store:
 
     def __init__(self, bucket: str) -> None:
         """Make a client; nothing is asked yet."""
-        self.bucket, self._client = bucket, _connect()
+        self.bucket, self._client = bucket, connect()
 
     def status(self, key: str) -> Status | None:
-        """Return what is known of an object."""
+        """Return what is known of an object. An answer without a body ends anywhere and looks whole, so a number that
+        may be cut is asked for again, until two agree.
+        """
+        seen: list[str] = []
+
+        def look(found: dict[str, Any]) -> Status:
+            headers = found["ResponseMetadata"]["HTTPHeaders"]
+            size = str(found["ContentLength"])
+            if next(reversed(headers)) == "content-length" and size not in seen:
+                seen.append(size)
+                raise TornError
+            now = headers.get("date", "")
+            age = (parsedate_to_datetime(now) - found["LastModified"]).total_seconds() if now.endswith("GMT") else 0.0
+            sha256 = found["Metadata"].get(_SHA256, "")
+            return Status(int(size), tag_of(found), sha256 if len(sha256) == _HEX else None, age)
+
         try:
-            found = self._call("head_object", key, ChecksumMode="ENABLED")
+            status: Status = self._call("head_object", key, look, ChecksumMode="ENABLED")
+            return status
         except FileNotFoundError:
             return None
-        now = found["ResponseMetadata"]["HTTPHeaders"].get("date")
-        age = (parsedate_to_datetime(now) - found["LastModified"]).total_seconds() if now else 0.0
-        return Status(found["ContentLength"], found["ETag"].strip('"'), found["Metadata"].get(_SHA256) or None, age)
 
     def read(self, key: str, start: int, stop: int, tag: str = "") -> bytes:
         """Return a range of bytes."""
         if start >= stop:
             return b""
         given = {"Range": f"bytes={start}-{stop - 1}"} | ({"IfMatch": f'"{tag}"'} if tag else {})
-        content: bytes = self._call("get_object", key, lambda answer: answer["Body"].read(), **given)
-        return content
+
+        def content(answer: dict[str, Any]) -> bytes:
+            data: bytes = answer["Body"].read()
+            if len(data) != stop - start:
+                raise TornError
+            return data
+
+        found: bytes = self._call("get_object", key, content, **given)
+        return found
 
     def fetch(self, key: str, target: Path) -> None:
         """Write an object into a local file."""
@@ -72,8 +86,7 @@ class S3Store:
             self._put_in_parts(key, source, metadata)
             answer = None
         else:
-            checksum = base64.b64encode(bytes.fromhex(sha256)).decode()
-            given = {"Metadata": metadata, "ChecksumSHA256": checksum, "ContentLength": size}
+            given = {"Metadata": metadata, "ChecksumSHA256": _base64(sha256), "ContentLength": size}
             with source.open("rb") as file:
 
                 def send() -> dict[str, Any]:
@@ -83,7 +96,13 @@ class S3Store:
 
                 answer = self._patiently(send, key)
         there = self.status(key)
-        if there is None or (there.size, there.sha256) != (size, sha256) or not self._arrived(key, source, answer):
+        if there is not None and there.sha256 is None:  # cut off, perhaps
+            there = self.status(key)
+        if (
+            there is None
+            or (there.size, there.sha256) != (size, sha256)
+            or not self._arrived(key, source, answer, there)
+        ):
             raise StoreError(
                 f"{self._address(key)} is not what was sent there: does something else write to it? The same command "
                 "goes on where it was"
@@ -94,23 +113,23 @@ class S3Store:
         """Write an object if nobody was there first; an answer that was lost is looked for."""
         condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": f'"{tag}"'}
         try:
-            return str(self._call("put_object", key, Body=data, **condition)["ETag"].strip('"'))
+            return str(self._call("put_object", key, tag_of, Body=data, **condition))
         except OSError as error:
             if error.errno not in (errno.ESTALE, errno.ENOENT):  # of another tag, or absent
                 raise
             there = self.status(key)
-            ours = there is not None and there.size == len(data) and self.read(key, 0, len(data)) == data
+            ours = there is not None and there.size == len(data) and self.read(key, 0, len(data), there.tag) == data
             return there.tag if there and ours else None
 
     def list(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, Status | None]]:
         """Yield the objects below a prefix."""
         given: dict[str, Any] = {"Prefix": prefix} | ({} if deep else {"Delimiter": "/"})
         while True:
-            answer = self._call("list_objects_v2", None, **given)
+            answer = self._call("list_objects_v2", None, listed, **given)
             yield from ((folder["Prefix"], None) for folder in answer.get("CommonPrefixes", ()))
             for found in answer.get("Contents", ()):
                 yield found["Key"], Status(found["Size"], found["ETag"].strip('"'))
-            if not answer.get("IsTruncated"):
+            if not answer["IsTruncated"]:
                 return
             given["ContinuationToken"] = answer["NextContinuationToken"]
 
@@ -140,17 +159,16 @@ class S3Store:
             lambda: self._client.upload_file(str(source), self.bucket, key, ExtraArgs=extra, Config=config), key
         )
 
-    def _arrived(self, key: str, source: Path, answer: dict[str, Any] | None) -> bool:
+    def _arrived(self, key: str, source: Path, answer: dict[str, Any] | None, there: Status) -> bool:
         """Return whether the bytes there are those sent: by the checksum that the store reckoned, by its tag, which is
         most often the MD5, or else by reading them again; each part of many has been checked by the store.
         """
-        if answer is None or answer.get("ChecksumSHA256"):
+        if answer is None or answer.get("ChecksumSHA256") == _base64(there.sha256 or ""):
             return True
         with source.open("rb") as file:
-            content = _md5(file.read)
-        if answer["ETag"].strip('"') == content:
-            return True
-        return self.read(key, 0, source.stat().st_size) == source.read_bytes()
+            if there.tag == _md5(file.read):
+                return True
+        return self.read(key, 0, there.size, there.tag) == source.read_bytes()
 
     def _call(
         self,
@@ -165,50 +183,14 @@ class S3Store:
         return self._patiently(call if then is None else lambda: then(call()), key or "")
 
     def _patiently(self, function: Callable[[], T], key: str) -> T:
-        return patiently(function, partial(self._passing, key), self._address(key))
+        return patiently(function, partial(passing, self.bucket, key), self._address(key))
 
     def _address(self, key: str) -> str:
         return f"s3://{self.bucket}/{key}"
 
-    def _passing(self, key: str, error: Exception) -> str | None:
-        """Return what a failure is that may pass; raise what the others mean."""
-        from boto3.exceptions import S3UploadFailedError
-        from botocore import exceptions, parsers
-        from urllib3.exceptions import HTTPError
 
-        cause = error.__context__ if isinstance(error, S3UploadFailedError) else error
-        if isinstance(cause, exceptions.ClientError):
-            return self._answered(key, cause)
-        if isinstance(cause, exceptions.NoCredentialsError | exceptions.PartialCredentialsError):
-            raise StoreError(
-                f"no keys for s3://{self.bucket}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-            ) from None
-        if isinstance(cause, exceptions.ParamValidationError):
-            raise StoreError(f"{self._address(key)} is no address of S3: give s3://BUCKET/FOLDER") from None
-        cut = (exceptions.HTTPClientError, exceptions.IncompleteReadError, exceptions.FlexibleChecksumError)
-        if isinstance(cause, (*cut, parsers.ResponseParserError, HTTPError, ConnectionError, TimeoutError)):
-            return type(cause).__name__
-        if isinstance(cause, exceptions.BotoCoreError):
-            raise StoreError(f"{self._address(key)} cannot be reached: {type(cause).__name__}") from error
-        return None
-
-    def _answered(self, key: str, error: Any) -> str | None:  # noqa: ANN401 - of botocore
-        """Say what an answer of the store means, as `_passing`."""
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        if status >= 500 or status == 429 or code in _PASSING_CODES:
-            return f"{status} {code}"
-        if code == "NoSuchBucket":
-            raise StoreError(
-                f"there is no bucket {self.bucket!r}: make it first, or mend the address s3://{self.bucket}"
-            ) from None
-        if status == 404:
-            raise FileNotFoundError(2, "there is no such object", self._address(key)) from None
-        if status == 412:
-            raise changed(self._address(key)) from None
-        if status in (401, 403) or code in _KEY_CODES:
-            raise PermissionError(13, f"the store refuses ({code}): look at the keys", self._address(key)) from None
-        raise StoreError(f"{self._address(key)}: the store answers {status} {code}") from error
+def _base64(digest: str) -> str:
+    return base64.b64encode(bytes.fromhex(digest)).decode()
 
 
 def _md5(read: Callable[[int], bytes]) -> str:
@@ -216,27 +198,3 @@ def _md5(read: Callable[[int], bytes]) -> str:
     while block := read(1 << 20):
         found.update(block)
     return found.hexdigest()
-
-
-def _connect() -> Any:  # noqa: ANN401 - boto3 makes its classes when it runs
-    try:
-        import boto3
-        from botocore.config import Config
-    except ImportError as error:
-        raise ModuleNotFoundError('s3:// needs boto3: pip install "edos-dataset[s3]"') from error
-
-    def client(style: str) -> Any:  # noqa: ANN401
-        config = Config(
-            connect_timeout=10,
-            read_timeout=60,
-            max_pool_connections=16,
-            retries={"total_max_attempts": 1},  # ours know more
-            request_checksum_calculation="when_required",  # older servers know no others
-            response_checksum_validation="when_required",
-            s3={"addressing_style": style},
-        )
-        return boto3.session.Session().client("s3", config=config, region_name=os.environ.get("AWS_REGION"))
-
-    made = client("auto")
-    host = urlsplit(made.meta.endpoint_url).hostname or ""
-    return made if host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else client("path")

@@ -1,4 +1,4 @@
-"""Runs from and to an S3 server: the bytes of a folder here, over a wire that breaks, after a kill, and by one of two."""
+"""Runs from and to an S3 server: the bytes of a folder here, over a wire that breaks, after a kill, by one of two."""
 
 import io
 import os
@@ -224,13 +224,12 @@ def test_segment_label_and_inspect_by_address(s3, expected, capsys):
         assert not any(secret in told.out + told.err for secret in (KEY, SECRET))
         return end.value.code, told.out + told.err
 
-    code, told = edos(
-        "segment", "s3://films/one", "--out", "s3://sets/turns.jsonl", "--scorer", "rules", "--workers", "1"
-    )
+    given = ("segment", "s3://films/one", "--out", "s3://sets/turns.jsonl")
+    code, told = edos(*given, "--scorer", "rules", "--workers", "1")
     assert code == 0, told
     lines = place_of("s3://sets/turns.jsonl").read_text().splitlines()
     assert len(lines) == 160 and not place_of("s3://sets/turns.jsonl.parts").exists()
-    code, told = edos("segment", "s3://films/one", "--out", "s3://sets/turns.jsonl")
+    code, told = edos(*given)
     assert code == 1 and "is there already" in told
     code, told = edos("curate", f"s3://{KEY}:{SECRET}@films/one", "--out", "s3://sets/no")
     assert code == 1 and "keys by the environment" in told
