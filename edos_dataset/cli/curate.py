@@ -79,7 +79,7 @@ def curate(
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
-    from edos_dataset.runs.stores.addresses import place_of
+    from edos_dataset.runs.stores.paths import place_of
     from edos_dataset.sources.inventory import find_films
 
     out = place_of(out)

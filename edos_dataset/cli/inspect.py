@@ -63,7 +63,7 @@ def inspect(
     from edos_dataset.cli.tables import dialogue_lines, run_report
     from edos_dataset.labels import parse_label
     from edos_dataset.publishing.inspection import Wanted, folder_facts, random_dialogues
-    from edos_dataset.runs.stores.addresses import place_of
+    from edos_dataset.runs.stores.paths import place_of
 
     labels = tuple(map(parse_label, label or []))
     wanted = Wanted(labels, min_confidence, max_confidence, min_certainty, max_certainty)

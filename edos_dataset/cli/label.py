@@ -72,7 +72,7 @@ def label(
     from edos_dataset.releases.dialogues import curated_config
     from edos_dataset.releases.given.sources import Selection
     from edos_dataset.runs.engines.by_name import check_printing, default_engine, default_workers
-    from edos_dataset.runs.stores.addresses import place_of
+    from edos_dataset.runs.stores.paths import place_of
 
     out = place_of(out)
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens, trust_remote_code)

@@ -50,7 +50,7 @@ def segment(
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
-    from edos_dataset.runs.stores.addresses import place_of
+    from edos_dataset.runs.stores.paths import place_of
     from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films
     from edos_dataset.sources.read import ReadFilms

@@ -15,7 +15,7 @@ from edos_dataset.commands.curate import curate as run_curate
 from edos_dataset.commands.curate import language_of
 from edos_dataset.releases.load import load
 from edos_dataset.runs.pipeline import check_pipeline
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.sources.books.inventory import find_books
 from edos_dataset.sources.inventory import find_films
 

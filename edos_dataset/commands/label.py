@@ -30,7 +30,7 @@ from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files
 
 CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000

@@ -18,7 +18,7 @@ from edos_dataset.runs.pipeline import Output, Stage
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 
 _DONE = "done"
 

@@ -23,7 +23,7 @@ from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.marks import MarkTurns
 from edos_dataset.sources.contents import with_contents

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import unnest
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.manifest import NAME, read_manifest
-from edos_dataset.runs.stores.addresses import readable
+from edos_dataset.runs.stores.transfer import readable
 from edos_dataset.runs.tables import config_files, configs_in
 from edos_dataset.schema import REGISTRY
 

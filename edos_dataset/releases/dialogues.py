@@ -16,7 +16,7 @@ from edos_dataset.releases.given.records import Record, dialogues_of
 from edos_dataset.releases.given.sources import Selection, check_source, is_saved, read_given
 from edos_dataset.releases.given.tables import parquet_rows
 from edos_dataset.runs.shards import read_pieces
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files, configs_in
 from edos_dataset.schema import CONFIGS, LABELS_ONLY, REGISTRY, TURN, arrow_schema
 

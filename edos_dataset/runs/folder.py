@@ -18,7 +18,8 @@ from filelock import FileLock, Timeout
 from edos_dataset.runs import commit
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import left_by_killed, write_text
-from edos_dataset.runs.stores.addresses import RemotePath, check_writable, place_of
+from edos_dataset.runs.stores.paths import RemotePath, place_of
+from edos_dataset.runs.stores.transfer import check_writable
 
 RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"

@@ -12,8 +12,8 @@ from edos_dataset.runs.engines.base import Engine, T
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.pipeline import REMOVALS
 from edos_dataset.runs.shards import replacing
-from edos_dataset.runs.stores.addresses import RemotePath
 from edos_dataset.runs.stores.copies import COPIES
+from edos_dataset.runs.stores.paths import RemotePath
 
 _MOST_PARTITIONS = 10_000  # each is some files
 _UNITS_A_PARTITION = 500_000  # so that a middling corpus keeps several workers busy, and a small one has no overhead

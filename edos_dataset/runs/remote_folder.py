@@ -17,8 +17,9 @@ from types import TracebackType
 from edos_dataset.runs import commit
 from edos_dataset.runs.folder import RECORD, FolderError, OutputFolder
 from edos_dataset.runs.shards import digest, read_checked, write_checked, write_text
-from edos_dataset.runs.stores.addresses import RemotePath, check_writable, place_of, uploaded
 from edos_dataset.runs.stores.lock import HeldError, StoreLock
+from edos_dataset.runs.stores.paths import RemotePath, place_of
+from edos_dataset.runs.stores.transfer import check_writable, uploaded
 
 
 def output_folder(path: Path, command: str, leads: bool = True, force: bool = False) -> OutputFolder:

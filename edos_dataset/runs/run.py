@@ -43,7 +43,7 @@ from edos_dataset.runs.shards import (
     write_shard,
     write_text,
 )
-from edos_dataset.runs.stores.addresses import at_once
+from edos_dataset.runs.stores.transfer import at_once
 from edos_dataset.runs.totals import Totals
 
 INPUT = "00-input"

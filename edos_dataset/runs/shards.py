@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.stores.addresses import RemotePath, uploaded
 from edos_dataset.runs.stores.copies import sha256_of
+from edos_dataset.runs.stores.paths import RemotePath
+from edos_dataset.runs.stores.transfer import uploaded
 
 _OF_A_SHARD = re.compile(r"(?P<stem>[01]{1,64}|\d{5,}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)")
 """Names of what a run puts into a folder of shards."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from edos_dataset.runs.stores.addresses import RemotePath
 from edos_dataset.runs.stores.base import Status
+from edos_dataset.runs.stores.paths import RemotePath
 from edos_dataset.sources.paths import spell_out
 
 

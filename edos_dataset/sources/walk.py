@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edos_dataset.runs.manifest import UNREADABLE_FOLDER, UNREADABLE_ZIP
-from edos_dataset.runs.stores.addresses import RemotePath, place_of
 from edos_dataset.runs.stores.base import StoreError
+from edos_dataset.runs.stores.paths import RemotePath, place_of
 from edos_dataset.sources.files import open_file
 from edos_dataset.sources.formats import formats_by_suffix
 from edos_dataset.sources.found import LONGEST_NAME, Entry, Found, SourceError

@@ -12,7 +12,7 @@ from edos_dataset.releases.given.json_texts import json_lines, json_values
 from edos_dataset.releases.given.records import WANTED, Record, dialogues_of
 from edos_dataset.releases.given.streams import STDIN, called, opened
 from edos_dataset.releases.given.tables import csv_rows, dataset_rows, delimiter_of, parquet_rows, plain_dialogues
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

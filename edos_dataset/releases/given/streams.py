@@ -11,7 +11,7 @@ from shutil import copyfileobj
 from typing import BinaryIO, cast
 
 from edos_dataset.releases.given.dialogue import LARGEST
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 
 STDIN = "-"
 _GZIP = b"\x1f\x8b"

@@ -121,7 +121,11 @@ class FsspecStore:
 
 
 def _status(found: dict[str, Any]) -> Status:
-    tag = next((found[name] for name in ("etag", "ETag", "md5Hash", "blob_id", "xet_hash") if found.get(name)), None)
-    when = next((found[name] for name in ("mtime", "updated", "last_modified", "created") if found.get(name)), None)
+    tag: Any = next(
+        (found[name] for name in ("etag", "ETag", "md5Hash", "blob_id", "xet_hash") if found.get(name)), None
+    )
+    when: Any = next(
+        (found[name] for name in ("mtime", "updated", "last_modified", "created") if found.get(name)), None
+    )
     written = when.timestamp() if hasattr(when, "timestamp") else time.time()
     return Status(int(found["size"] or 0), str(tag or f"{found['size']} {when}"), None, time.time() - written)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from edos_dataset.runs.stores.addresses import RemotePath
 from edos_dataset.runs.stores.base import StoreError
+from edos_dataset.runs.stores.paths import RemotePath
 
 BEAT, DEAD = 10.0, 60.0
 """Seconds between two signs of life, and after which an owner without one is dead."""

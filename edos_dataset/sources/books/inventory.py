@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from edos_dataset.downloads.catalogue import CATALOGUE, Catalogue, CatalogueError, Listed, read_catalogue
 from edos_dataset.languages.codes import same_language
-from edos_dataset.runs.stores.addresses import place_of
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema.books import BOOKS
 from edos_dataset.sources.books.names import BookName, gutenberg_key, is_superseded, name_book
 from edos_dataset.sources.books.reading import kind_of_file, suffixes

@@ -21,8 +21,8 @@ from edos_dataset.commands.curate import curate
 from edos_dataset.publishing.inspection import folder_facts, random_dialogues
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.settings import override
-from edos_dataset.runs.stores.addresses import RemotePath, place_of
 from edos_dataset.runs.stores.base import StoreError
+from edos_dataset.runs.stores.paths import RemotePath, place_of
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.found import SourceError
 from edos_dataset.sources.inventory import find_films

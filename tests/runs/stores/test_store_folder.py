@@ -13,9 +13,10 @@ from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.shards import replacing, write_text
 from edos_dataset.runs.stores import lock
-from edos_dataset.runs.stores.addresses import READ_ONLY, RemotePath, place_of
+from edos_dataset.runs.stores.addresses import READ_ONLY
 from edos_dataset.runs.stores.base import StoreError
 from edos_dataset.runs.stores.filesystems import FsspecStore
+from edos_dataset.runs.stores.paths import RemotePath, place_of
 from processes import in_another_process
 from sudden_death import DeathError
 
