@@ -130,7 +130,8 @@ def estimate_lines(estimate: Estimate, inventory: Inventory, most: int = 10) -> 
 
 def report_line(out: Path) -> str:
     """Return the command that shows what a folder's data look like, as rich markup."""
-    folder, page = quote(str(out)), quote(str(out / "report.html"))
+    page = "report.html" if "://" in str(out) else str(out / "report.html")  # it is written on this machine
+    folder, page = quote(str(out)), quote(page)
     return f"[green]{escape(f'edos report {folder} --out {page}')}[/green]"
 
 

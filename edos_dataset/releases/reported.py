@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.analysis.label_system import OURS, LabelSystem
 from edos_dataset.releases.dialogues import source_config
 from edos_dataset.releases.given.sources import Selection, check_source, is_saved, read_records
@@ -82,7 +83,7 @@ def asked_of(text: str, config: str | None = None, revision: str | None = None) 
     """Return what "SOURCE", "SOURCE#CONFIG", "SOURCE@REVISION" or "SOURCE@REVISION#CONFIG" names; a file or folder that
     is called so is that.
     """
-    if Path(text).exists():
+    if place_of(text).exists():
         return Asked(text, config, revision)
     rest, _, named = text.partition("#")
     name, _, at = rest.partition("@")
@@ -100,7 +101,7 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None) -> Repo
     Raises:
         ValueError: there is none, or it is damaged; the message says where and what to do.
     """
-    folder = Path(asked.source)
+    folder = place_of(asked.source)
     if folder.is_dir() and not is_saved(folder):
         _only_the_hub_has_revisions(asked)
         name = source_config(folder, asked.config)

@@ -113,7 +113,7 @@ def test_killed_and_begun_again(s3, expected, tmp_path):
     script.write_text(ONE)
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    arguments = [sys.executable, script, "s3://sets/killed", "2"]
+    arguments = [sys.executable, script, "s3://sets/killed", "1"]
     with subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL) as process:
         while len(made(s3)) < 6 and process.poll() is None:
             time.sleep(0.02)
