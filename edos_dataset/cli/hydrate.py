@@ -46,7 +46,9 @@ def hydrate(
     from edos_dataset.commands.hydrate import MISSING, missing_share
     from edos_dataset.commands.hydrate import hydrate as rebuild
     from edos_dataset.runs.engines.by_name import default_engine, default_workers
+    from edos_dataset.runs.stores.paths import place_of
 
+    out = place_of(out)
     with progress_bars() as progress:
         manifest = rebuild(
             labels,

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.analysis.label_system import OURS, LabelSystem
 from edos_dataset.releases.dialogues import source_config
 from edos_dataset.releases.given.sources import Selection, check_source, is_saved, read_records
@@ -19,6 +18,7 @@ from edos_dataset.releases.load import RAW_RELEASES, load
 from edos_dataset.releases.raw import data_folder
 from edos_dataset.releases.records_labelled import labelled_rows
 from edos_dataset.runs.manifest import NAME, read_manifest
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files
 
 _ROWS = 2_000

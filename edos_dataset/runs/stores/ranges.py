@@ -62,9 +62,7 @@ class RangeFile(io.RawIOBase):
         if stop <= self._place:
             return b""
         if not self._first <= self._place <= stop <= self._first + len(self._window):
-            goes_on = bool(self._window) and self._place == self._first + len(self._window)
-            self._ahead = min(self._ahead * 4, _MOST) if goes_on else _LEAST
-            self._load(self._place, min(max(stop, self._place + self._ahead), self.size))
+            self._go_on(stop)
         data = self._window[self._place - self._first : stop - self._first]
         self._place = stop
         return data
@@ -78,6 +76,18 @@ class RangeFile(io.RawIOBase):
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+    def _go_on(self, stop: int) -> None:
+        """Fetch what is asked for and more: the more, the longer one piece was read after the other."""
+        end = self._first + len(self._window)
+        if self._window and self._first <= self._place <= end:
+            self._ahead = min(self._ahead * 4, _MOST)
+            rest = self._window[self._place - self._first :]
+            self._load(end, min(max(stop, end + self._ahead), self.size))
+            self._window, self._first = rest + self._window, self._place
+        else:
+            self._ahead = _LEAST
+            self._load(self._place, min(max(stop, self._place + self._ahead), self.size))
 
     def _load(self, start: int, stop: int) -> None:
         self._window, self._first = self._store.read(self._key, start, stop, self._tag), start
