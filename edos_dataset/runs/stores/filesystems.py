@@ -1,5 +1,6 @@
 """Any store that fsspec knows: Google Cloud Storage by gcsfs, the Hub, and for tests memory."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,8 +25,9 @@ class FsspecStore:
         import fsspec
 
         self._scheme, self.bucket = scheme, bucket
+        given: dict[str, Any] = {"endpoint": os.environ.get("HF_ENDPOINT")} if scheme == "hf" else {}
         try:
-            self._files: Any = fsspec.filesystem(scheme, use_listings_cache=False)
+            self._files: Any = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True, **given)
         except ImportError as error:
             name, install = _EXTRAS.get(scheme, (scheme, "install it"))
             raise ModuleNotFoundError(f"{scheme}:// needs {name}: {install}") from error

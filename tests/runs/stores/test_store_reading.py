@@ -3,16 +3,20 @@
 import io
 import os
 import random
+import zipfile
 
 import pytest
 
-from edos_dataset.runs.stores import copies
+from edos_dataset.runs.stores import addresses, copies
 from edos_dataset.runs.stores.addresses import open_remote
 from edos_dataset.runs.stores.base import Status
 from edos_dataset.runs.stores.copies import Copies
 from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.stores.ranges import RangeFile
 from edos_dataset.runs.stores.transfer import at_once, uploaded
+from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.inventory import find_films
+from object_store import film
 
 DATA = random.Random(7).randbytes(3_000_000)
 
@@ -89,3 +93,23 @@ def test_what_was_sent_is_here_already(tmp_path, monkeypatch):
         raise RuntimeError("not to be")
     assert path.read_bytes() == DATA and list((tmp_path / "copies").glob(".*")) == []
     assert list(at_once(lambda number: number * 2, iter(range(100)), path)) == [number * 2 for number in range(100)]
+
+
+def test_sources_on_the_hub(hub, monkeypatch, tmp_path):
+    from huggingface_hub import HfApi
+
+    monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    monkeypatch.setenv("HF_TOKEN", "hf_ns")
+    api, packed = HfApi(endpoint=hub.url, token="hf_ns"), tmp_path / "en.zip"
+    api.create_repo("ns/films", repo_type="dataset")
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("film 2.srt", film(2))
+    for name, content in (("film 1.srt", film(1).encode()), ("en.zip", packed)):
+        api.upload_file(path_or_fileobj=content, path_in_repo=f"one/{name}", repo_id="ns/films", repo_type="dataset")
+    addresses._store.cache_clear()
+    found = find_films([place_of("hf://datasets/ns/films/one")], "en")
+    files = [row[0] for row in found.films["files"].to_pylist()]
+    assert [file["path"] for file in files] == ["one/en.zip/film 2.srt", "one/film 1.srt"]
+    texts = [read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"]).decode() for file in files]
+    assert texts == [film(2), film(1)]
+    addresses._store.cache_clear()
