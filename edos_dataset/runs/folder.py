@@ -214,8 +214,7 @@ def check_whole(folder: Path) -> None:
 
 
 def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
-    """Return where a file is to be written: behind a symbolic link, which stays. What killed processes have left of it
-    goes.
+    """Return where a file is to be written: behind a symbolic link. What killed processes have left of it goes.
 
     Args:
         out: the file.
@@ -229,15 +228,14 @@ def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "no plain file"
         raise FolderError(f"{out} is {kind}: give the name of a file as --out{otherwise}")
-    remote = isinstance(target, RemotePath)
-    if not remote and not target.parent.is_dir():
+    check_writable(target)
+    if not target.parent.is_dir() and not isinstance(target, RemotePath):
         raise FolderError(
             f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
         )
     if target.exists() and not force:
         raise FolderError(f"{out} is there already: give another --out, or --force to replace it")
-    check_writable(target)
-    for left in () if remote else left_by_killed(target.parent, target.name):
+    for left in left_by_killed(target.parent, target.name):
         left.unlink(missing_ok=True)
     return target
 

@@ -37,13 +37,12 @@ from edos_dataset.runs.shards import (
     read_record,
     read_shard,
     remove_others,
-    remove_tree,
     write_checked,
     write_record,
     write_shard,
     write_text,
 )
-from edos_dataset.runs.stores.transfer import at_once
+from edos_dataset.runs.stores.transfer import at_once, remove_tree
 from edos_dataset.runs.totals import Totals
 
 INPUT = "00-input"

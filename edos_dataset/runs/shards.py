@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -187,6 +186,8 @@ def left_by_killed(folder: Path, name: str | None = None) -> list[Path]:
         folder: where to look; not below it.
         name: of the file that it was to become; by default any.
     """
+    if isinstance(folder, RemotePath):  # nothing is left in stores
+        return []
     wanted = ".+" if name is None else re.escape(name)
     ours = re.compile(rf"\.{wanted}\.{_machine()}\.([1-9]\d{{0,9}})\.tmp", re.DOTALL)
     with os.scandir(folder) as entries:
@@ -239,11 +240,3 @@ def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False)
         unwanted = name["suffix"] == "rejects.parquet" and not keep_rejects
         if (unwanted or name["stem"] not in kept) and path.is_file() and not path.is_symlink():
             path.unlink()
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder with all that is in it, as far as that can be."""
-    if isinstance(folder, RemotePath):
-        folder.remove_below()
-    else:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -117,6 +117,6 @@ def patiently(function: Callable[[], T], passing: Callable[[Exception], str | No
                 raise StoreError(
                     f"{address} does not answer ({told}, {TRIES} tries): what is finished is kept, and the same "
                     "command goes on where it was"
-                ) from error
+                ) from None  # words of others may hold an address with a key in it
         time.sleep(WAIT * 2**attempt)
     raise AssertionError("the last try returns or raises")

@@ -14,7 +14,9 @@ _EXTRAS = {"gs": ("gcsfs", 'pip install "edos-dataset[gs]"')}
 class FsspecStore:
     """A bucket, or on the Hub all that is there; see `Store`.
 
-    What was written is compared by its size, and its digest is known by reading it again.
+    What was written is compared by its size, and its digest is known by reading it again. How long ago something was
+    written is told by the clock of this machine, and a lock that is there is looked at and then written, as fsspec has
+    no condition for that.
 
     Raises:
         ModuleNotFoundError: what fsspec needs for it is not installed.
@@ -118,8 +120,7 @@ class FsspecStore:
             return type(error).__name__
         if isinstance(error, OSError):
             return None
-        # Words of others may hold an address with a key in it.
-        raise StoreError(f"{self._address(key)} cannot be used: {type(error).__name__}") from error
+        raise StoreError(f"{self._address(key)} cannot be used: {type(error).__name__}") from None
 
 
 def _status(found: dict[str, Any]) -> Status:

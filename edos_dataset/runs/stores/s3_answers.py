@@ -63,7 +63,7 @@ def passing(bucket: str, key: str, error: Exception) -> str | None:
     if isinstance(cause, (*cut, *torn, exceptions.FlexibleChecksumError, HTTPError, ConnectionError, TimeoutError)):
         return type(cause).__name__.removeprefix("_")
     if isinstance(cause, exceptions.BotoCoreError):
-        raise StoreError(f"{address} cannot be reached: {type(cause).__name__}") from error
+        raise StoreError(f"{address} cannot be reached: {type(cause).__name__}") from None
     return None
 
 
@@ -81,7 +81,7 @@ def _answered(bucket: str, address: str, error: Any) -> str | None:  # noqa: ANN
         raise changed(address) from None
     if status in (401, 403) or code in _KEY_CODES:
         raise PermissionError(13, f"the store refuses ({code}): look at the keys", address) from None
-    raise StoreError(f"{address}: the store answers {status} {code}") from error
+    raise StoreError(f"{address}: the store answers {status} {code}") from None
 
 
 def connect() -> Any:  # noqa: ANN401 - boto3 makes its classes when it runs

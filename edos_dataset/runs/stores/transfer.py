@@ -1,5 +1,6 @@
 """What moves between a store and this machine: files that are written, read by pieces, or asked for many at a time."""
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -64,3 +65,11 @@ def check_writable(path: Path) -> None:
             f"{path}: a run cannot be written to the Hub file by file, where each is a commit: give another --out, and "
             "then `edos publish`"
         )
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it, as far as that can be."""
+    if isinstance(folder, RemotePath):
+        folder.remove_below()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
