@@ -19,6 +19,7 @@ LONGER: dict[str, str] = {
     "edos_dataset/cli/curate.py:curate": _OPTIONS,
     "edos_dataset/cli/evaluate.py:evaluate": _OPTIONS,
     "edos_dataset/cli/extend.py:extend": _OPTIONS,
+    "edos_dataset/cli/hydrate.py:hydrate": _OPTIONS,
     "edos_dataset/cli/inspect.py:inspect": _OPTIONS,
     "edos_dataset/cli/label.py:label": _OPTIONS,
     "edos_dataset/cli/respond.py:respond": _OPTIONS,
