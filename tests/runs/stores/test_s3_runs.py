@@ -216,7 +216,7 @@ def test_without_boto3_the_message_says_what_to_install(monkeypatch):
         S3Store("films")
 
 
-def test_segment_label_and_inspect_by_address(s3, expected, capsys):
+def test_commands_by_address(s3, expected, capsys):
     def edos(*arguments):
         with pytest.raises(SystemExit) as end:
             app(["--verbose", *arguments])
