@@ -73,8 +73,10 @@ def books(
     from edos_dataset.runs.engines.by_name import take_engine
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
+    from edos_dataset.runs.stores.paths import place_of
     from edos_dataset.sources.books.inventory import find_books
 
+    out = place_of(out)
     pipeline = books_pipeline(
         recipe,
         language=language,

@@ -81,8 +81,10 @@ def curate(
     from edos_dataset.runs.engines.by_name import take_engine
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
+    from edos_dataset.runs.stores.paths import place_of
     from edos_dataset.sources.inventory import find_films
 
+    out = place_of(out)
     pipeline = pipeline_of(
         recipe,
         labels=labels,

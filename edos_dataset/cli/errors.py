@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import LOUDNESS, printable, say
 from edos_dataset.runs.engines.base import WorkerDied
+from edos_dataset.runs.stores.base import StoreError
 
 FAILED, WRONG_USAGE, TOO_MANY, STOPPED = 1, 2, 3, 130
 """Exit codes beside 0 (done): the message says why; wrong usage; done, but too many files could not be read or too much
@@ -52,7 +53,7 @@ def explained(
             yield
     except Ended as end:
         code, message = end.code, str(end)
-    except (ValueError, ImportError, WorkerDied) as error:
+    except (ValueError, ImportError, WorkerDied, StoreError) as error:
         code, message = FAILED, f"[bold red]error[/bold red] {told(str(error))}"
     except BrokenPipeError:  # whoever reads standard output has seen enough; typer ends quietly
         raise

@@ -47,8 +47,10 @@ def hydrate(
     from edos_dataset.commands.hydrate import MISSING, missing_share
     from edos_dataset.commands.hydrate import hydrate as rebuild
     from edos_dataset.runs.engines.by_name import take_engine
+    from edos_dataset.runs.stores.paths import place_of
 
     engine, processes = take_engine(engine, workers, address=address)
+    out = place_of(out)
     with progress_bars() as progress:
         manifest = rebuild(
             labels,

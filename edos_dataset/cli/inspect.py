@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,10 +63,11 @@ def inspect(
     from edos_dataset.cli.tables import dialogue_lines, run_report
     from edos_dataset.labels import parse_label
     from edos_dataset.publishing.inspection import Wanted, folder_facts, random_dialogues
+    from edos_dataset.runs.stores.paths import place_of
 
     labels = tuple(map(parse_label, label or []))
     wanted = Wanted(labels, min_confidence, max_confidence, min_certainty, max_certainty)
-    folder, random = Path(source), Random(seed)
+    folder, random = place_of(source), Random(seed)
     if not folder.exists() and re.fullmatch(r"[\w.-]+/[\w.-]+", source, re.ASCII):
         facts, drawn = _of_the_hub(source, config, revision, dialogues, random, wanted)
         report = [_sizes(facts), load_call(source, facts["config"])]

@@ -74,7 +74,9 @@ def label(
     from edos_dataset.releases.dialogues import curated_config
     from edos_dataset.releases.given.sources import Selection
     from edos_dataset.runs.engines.by_name import check_printing, take_engine
+    from edos_dataset.runs.stores.paths import place_of
 
+    out = place_of(out)
     stage = AnnotateDialogues(model, device or default_device(), top, batch_tokens, trust_remote_code)
     (engine, processes), printed = take_engine(engine, workers, stage.device, address), str(out) == "-"
     if printed:

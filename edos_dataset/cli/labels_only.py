@@ -33,8 +33,9 @@ def labels_only(
     "labels_only")`.
     """
     from edos_dataset.commands.labels_only import write_labels
+    from edos_dataset.runs.stores.paths import place_of
 
-    manifest = write_labels(run, out, config, recipe, force)
+    manifest = write_labels(place_of(run), place_of(out), config, recipe, force)
     dialogues, turns = (sum(manifest[unit].values()) for unit in ("dialogues", "turns"))
     summary = f"labels of {turns:,} turns in {dialogues:,} dialogues, and no text"
     emit(manifest, as_json, [summary, load_call(out.as_posix(), "labels_only")])

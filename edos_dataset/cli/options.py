@@ -41,7 +41,11 @@ def _known_language(code: str | None) -> str | None:
 
 
 Sources = Annotated[
-    list[Path], typer.Argument(help="Files, folders and zip archives of subtitles.", show_default=False)
+    list[Path],
+    typer.Argument(
+        help="Files, folders and zip archives of subtitles, here or in a store: `s3://BUCKET/FOLDER`.",
+        show_default=False,
+    ),
 ]
 Answers = Annotated[Path, typer.Argument(help=_ANSWERS, show_default=False)]
 AnswerColumns = Annotated[

@@ -51,10 +51,12 @@ def segment(
     from edos_dataset.runs.engines.by_name import take_engine
     from edos_dataset.runs.manifest import bad_share
     from edos_dataset.runs.pipeline import check_pipeline
+    from edos_dataset.runs.stores.paths import place_of
     from edos_dataset.segmentation.turns.marks import MarkTurns
     from edos_dataset.sources.inventory import find_films
     from edos_dataset.sources.read import ReadFilms
 
+    out = place_of(out)
     target = None if str(out) == "-" else out
     given = {"scorer": scorer, "threshold": threshold}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

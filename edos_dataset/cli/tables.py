@@ -1,5 +1,6 @@
 """What a person sees of a run: its stages, its configs, a few dialogues, and an estimate of one."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
@@ -129,7 +130,8 @@ def estimate_lines(estimate: Estimate, inventory: Inventory, most: int = 10) -> 
 
 def report_line(out: Path) -> str:
     """Return the command that shows what a folder's data look like, as rich markup."""
-    folder, page = quote(str(out)), quote(str(out / "report.html"))
+    page = "report.html" if "://" in str(out) else str(out / "report.html")  # it is written on this machine
+    folder, page = quote(str(out)), quote(page)
     return f"[green]{escape(f'edos report {folder} --out {page}')}[/green]"
 
 
@@ -144,6 +146,11 @@ def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
         )
     # A bare name could be that of a data set on the Hub.
     path = out.as_posix()
+    if "://" in path:  # `datasets` knows stores as places of files alone
+        splits = manifest["configs"][default]["splits"]
+        files = {split: f"{path}/{default}/{split}-*.parquet" for split, rows in splits.items() if rows}
+        call = f'from datasets import load_dataset; ds = load_dataset("parquet", data_files={json.dumps(files)})'
+        return f"[green]{escape(call)}[/green]"
     place = f"./{path}" if "/" not in path and path != "edos" else path
     if default in BOOK_CONFIGS:
         return load_call(place, default)

@@ -15,6 +15,7 @@ from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline
+from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.sources.contents import contents_of, with_contents
 
@@ -108,7 +109,7 @@ def run_corpus(
     check_pipeline(pipeline)
     documents = with_contents(corpus.documents.slice(0, how.limit))
     crew = engine_of(how.engine, how.workers, device_of(pipeline))
-    with OutputFolder(out, corpus.command, crew.leads, how.force) as folder, crew:
+    with output_folder(out, corpus.command, crew.leads, how.force) as folder, crew:
         made_of = MadeOf(
             parameters_of(pipeline), {corpus.unit: contents_of(documents)}, fingerprint_of(pipeline), corpus.part
         )

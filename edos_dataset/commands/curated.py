@@ -15,6 +15,7 @@ from edos_dataset.commands.curate import curate as run_curate
 from edos_dataset.commands.curate import language_of
 from edos_dataset.releases.load import load
 from edos_dataset.runs.pipeline import check_pipeline
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.sources.books.inventory import find_books
 from edos_dataset.sources.inventory import find_films
 
@@ -96,8 +97,8 @@ def curate(
         settings=settings,
     )
     manifest = run_curate(
-        find_films([Path(source) for source in given], language_of(pipeline)),
-        Path(out),
+        find_films([place_of(source) for source in given], language_of(pipeline)),
+        place_of(out),
         pipeline,
         workers=workers,
         limit=limit,
@@ -105,7 +106,7 @@ def curate(
         force=force,
     )
     assert manifest is not None, "the local engine leads"
-    return Curated(Path(out), manifest)
+    return Curated(place_of(out), manifest)
 
 
 def books(
@@ -152,8 +153,8 @@ def books(
     given = [sources] if isinstance(sources, str | Path) else sources
     pipeline = books_pipeline(recipe, language=language, labels=labels, model=model, settings=settings)
     check_pipeline(pipeline)
-    inventory = find_books([Path(source) for source in given], language_of_books(pipeline))
+    inventory = find_books([place_of(source) for source in given], language_of_books(pipeline))
     how = Carrying(workers=workers, limit=limit, keep_rejects=rejects, force=force)
-    manifest = make_books(inventory, Path(out), pipeline, how)
+    manifest = make_books(inventory, place_of(out), pipeline, how)
     assert manifest is not None, "the local engine leads"
-    return Curated(Path(out), manifest)
+    return Curated(place_of(out), manifest)

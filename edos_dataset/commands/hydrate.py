@@ -30,13 +30,14 @@ from edos_dataset.publishing.labels_only import MANIFEST, RECIPE
 from edos_dataset.publishing.published import digests_of, holds, prepare_published, summary
 from edos_dataset.publishing.split_as_labelled import SplitAsLabelled
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder, check_whole
+from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.made_of import MadeOf, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import Output, Stage, count_units
 from edos_dataset.runs.recipes import Item, dump_recipe, load_recipe
+from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
 from edos_dataset.schema import TURN_LABEL_CONFIGS
@@ -107,7 +108,7 @@ def hydrate(
     attach = [kind(str(labels.resolve()), published.content) for kind in (SplitAsLabelled, AttachLabels)]
     pipeline: list[Item] = [*stages, *attach, Output(facts["config"])]
     parameters = parameters_of(stages) | {"content of the labels": published.content}
-    with OutputFolder(out, "hydrate", crew.leads, force) as folder, crew:
+    with output_folder(out, "hydrate", crew.leads, force) as folder, crew:
         search, run = (Run(place, crew, progress=progress) for place in (folder.run / "search", folder.run))
         films, renamed = labelled_films(inventory.films, published, max_missing, search, stages, shard_sentences)
         made_of = MadeOf(parameters, {"films": contents_of(films)}, fingerprint_of(pipeline))

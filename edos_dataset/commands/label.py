@@ -27,8 +27,10 @@ from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, digests_of, parameters_of
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Output, check_pipeline
+from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files
 
 CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
@@ -85,7 +87,7 @@ def label(
     check_no_source(source, out)
     given: dict[str, Any] = {"force": force, "workers": workers, "engine": engine, "progress": progress}
     if config is not None:
-        return _label_folder(Path(source), out, stage, tables, config, **given)
+        return _label_folder(place_of(source), out, stage, tables, config, **given)
     device, told = device_of([stage]), partial(look_for_foreign, stage=stage)
     return run_to_lines(tables, out, stage, lines_of, command="label", device=device, told=told, **given)
 
@@ -105,7 +107,7 @@ def _label_folder(
     """Label a config of a folder of `edos curate` into a folder; see `label`."""
     new = not (out / ".run").exists()
     crew = engine_of(engine, workers, device_of([stage]))
-    with OutputFolder(out, "label", crew.leads, force) as folder, crew:
+    with output_folder(out, "label", crew.leads, force) as folder, crew:
         made_of = _made_of(source, stage, config)
         made_of.check(folder)
         run = Run(folder.run, crew, progress=progress)

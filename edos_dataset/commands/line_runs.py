@@ -15,8 +15,10 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.pipeline import Output, Stage
+from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
+from edos_dataset.runs.stores.paths import place_of
 
 _DONE = "done"
 
@@ -58,11 +60,12 @@ def run_to_lines(
         ValueError: something in the tables is no dialogue.
         FolderError: the file is there already, or another process is at work on it.
     """
+    out = place_of(out)
     check_out_file(out, force=force)
     place = out.with_name(f"{out.name}.parts")
     new = not (place / ".run").exists()
     crew = engine_of(engine, workers, device)
-    with OutputFolder(place, command, crew.leads, force) as folder, crew:
+    with output_folder(place, command, crew.leads, force) as folder, crew:
         run = Run(folder.run, crew, progress=progress)
         with discarded_after_errors(folder, crew, new):
             shards = run.execute(numbered(tables), [stage, Output(_DONE)])[_DONE]
@@ -94,5 +97,5 @@ def check_no_source(source: str | Path, out: Path) -> None:
     Raises:
         FolderError: it would be.
     """
-    if out.resolve() == Path(source).resolve():
+    if place_of(out).resolve() == place_of(source).resolve():
         raise FolderError(f"{out} is the source and would be lost: give another --out")

@@ -17,11 +17,13 @@ from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.commands.curate import SHARD_SENTENCES
 from edos_dataset.runs.cutting import cut_in_order
 from edos_dataset.runs.engines.by_name import check_printing, engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.folder import FolderError, check_out_file
 from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.recipes import Item
+from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
 from edos_dataset.runs.shards import read_shard, replacing
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.marks import MarkTurns
 from edos_dataset.sources.contents import with_contents
@@ -73,6 +75,7 @@ def segment(
         WorkerDied: a worker was killed; likewise.
     """
     check_pipeline([turns])
+    out = out and place_of(out)
     if out is not None:
         _check_out(out, inventory, force)
     else:
@@ -88,7 +91,7 @@ def segment(
     ]
     crew = engine_of(engine, workers)
     with _parts_folder(out) as place:
-        with OutputFolder(place, "segment", crew.leads) as folder, crew:
+        with output_folder(place, "segment", crew.leads) as folder, crew:
             run = Run(folder.run, crew, progress=progress)
             shards = run.execute(parts, stages)[_MARKED]
             if not crew.leads:
@@ -103,7 +106,7 @@ def _check_out(out: Path, inventory: Inventory, force: bool) -> None:
     """Refuse a file that cannot be written, or that would be lost."""
     target = out.resolve()
     files, _ = unnest(inventory.films, "files")
-    locations = (Path(os.fsdecode(location)) for location in files.field("location").to_pylist())
+    locations = (place_of(os.fsdecode(location)) for location in files.field("location").to_pylist())
     if any(target == location.resolve() for location in locations if location.name == target.name):
         raise FolderError(f"{out} is one of the sources and would be lost: give another --out")
     check_out_file(out, ", or - for standard output", force)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import unnest
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.manifest import NAME, read_manifest
+from edos_dataset.runs.stores.transfer import readable
 from edos_dataset.runs.tables import config_files, configs_in
 from edos_dataset.schema import REGISTRY
 
@@ -129,7 +130,7 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 
 def _sizes(folder: Path, config: str) -> dict[str, int]:
     files = config_files(folder, config)
-    return {split: sum(pq.read_metadata(path).num_rows for path in paths) for split, paths in files.items()}
+    return {split: sum(pq.read_metadata(readable(path)).num_rows for path in paths) for split, paths in files.items()}
 
 
 def random_dialogues(
@@ -162,12 +163,12 @@ def random_dialogues(
 
     def tables() -> Iterator[pa.Table]:
         for path in paths:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(readable(path)) as file:
                 for batch in file.iter_batches(_ROWS):
                     yield pa.Table.from_batches([batch])
 
     try:
-        total = sum(pq.read_metadata(path).num_rows for path in paths)
+        total = sum(pq.read_metadata(readable(path)).num_rows for path in paths)
         return draw(tables, number, random, wanted or Wanted(), total)
     except (OSError, pa.ArrowException) as error:
         raise FolderError(f"cannot read the files of {run / config} ({error}): make the folder again") from error

@@ -16,8 +16,8 @@ from edos_dataset.publishing.cards.labels_only import labels_only_card
 from edos_dataset.publishing.content import with_content
 from edos_dataset.publishing.hashes import text_hash
 from edos_dataset.publishing.layout import ROW_GROUP
-from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf
+from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.shards import digest, read_pieces, replacing, write_text
 from edos_dataset.runs.tables import config_files
 from edos_dataset.schema import LABELS_ONLY, SPLITS, TURN_LABEL_CONFIGS, arrow_schema
@@ -77,7 +77,7 @@ def write_labels_only(
             f"{run} has no dialogues in the config {config!r}: give a folder that `edos curate` wrote, and one of its "
             "configs as --config"
         )
-    with OutputFolder(out, "labels-only", force=force) as folder:
+    with output_folder(out, "labels-only", force=force) as folder:
         made_of.check(folder)
         prepared = folder.prepare()
         counts = _Counts()

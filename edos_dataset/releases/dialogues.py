@@ -16,6 +16,7 @@ from edos_dataset.releases.given.records import Record, dialogues_of
 from edos_dataset.releases.given.sources import Selection, check_source, is_saved, read_given
 from edos_dataset.releases.given.tables import parquet_rows
 from edos_dataset.runs.shards import read_pieces
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files, configs_in
 from edos_dataset.schema import CONFIGS, LABELS_ONLY, REGISTRY, TURN, arrow_schema
 
@@ -45,7 +46,7 @@ def read_source(source: str | Path, shard_turns: int, meant: Selection = Selecti
     """
     check_source(str(source))
     if (config := curated_config(source, meant.config)) is not None:
-        return read_config(Path(source), config, shard_turns)
+        return read_config(place_of(source), config, shard_turns)
     return tables_of(read_dialogues(source, meant), shard_turns)
 
 
@@ -56,8 +57,8 @@ def read_dialogues(source: str | Path, meant: Selection = Selection()) -> Iterat
         ValueError: it is no source of dialogues.
     """
     check_source(str(source))
-    if Path(source).is_dir() and not is_saved(Path(source)):
-        return dialogues_of(_rows_of_ours(Path(source), meant))
+    if place_of(source).is_dir() and not is_saved(place_of(source)):
+        return dialogues_of(_rows_of_ours(place_of(source), meant))
     return read_given(str(source), meant)
 
 
@@ -67,7 +68,7 @@ def curated_config(source: str | Path, config: str | None = None) -> str | None:
     Raises:
         ValueError: it is a folder of ours without that config.
     """
-    folder = Path(source)
+    folder = place_of(source)
     if not folder.is_dir() or is_saved(folder):
         return None
     name = source_config(folder, config)

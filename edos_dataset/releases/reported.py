@@ -18,6 +18,7 @@ from edos_dataset.releases.load import RAW_RELEASES, load
 from edos_dataset.releases.raw import data_folder
 from edos_dataset.releases.records_labelled import labelled_rows
 from edos_dataset.runs.manifest import NAME, read_manifest
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files
 
 _ROWS = 2_000
@@ -82,7 +83,7 @@ def asked_of(text: str, config: str | None = None, revision: str | None = None) 
     """Return what "SOURCE", "SOURCE#CONFIG", "SOURCE@REVISION" or "SOURCE@REVISION#CONFIG" names; a file or folder that
     is called so is that.
     """
-    if Path(text).exists():
+    if place_of(text).exists():
         return Asked(text, config, revision)
     rest, _, named = text.partition("#")
     name, _, at = rest.partition("@")
@@ -100,7 +101,7 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None) -> Repo
     Raises:
         ValueError: there is none, or it is damaged; the message says where and what to do.
     """
-    folder = Path(asked.source)
+    folder = place_of(asked.source)
     if folder.is_dir() and not is_saved(folder):
         _only_the_hub_has_revisions(asked)
         name = source_config(folder, asked.config)

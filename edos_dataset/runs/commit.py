@@ -42,16 +42,29 @@ def begin(folder: Path, keep: Collection[str]) -> None:
     run = folder / _RUN
     before, new = committed(folder), list(_files(run / PREPARED))
     gone = {_entry(name) for name in before} - {_entry(name) for name in (*keep, *new)}
+    for name in foreign(folder, before, (*keep, *new), new):
+        raise ForeignFileError(name)
+    files = {name: before[name] for name in keep} | {name: digest(run / PREPARED / name) for name in new}
+    write_checked(run / JOURNAL, {"files": files, "gone": sorted(gone)})
+
+
+def foreign(folder: Path, before: Collection[str], after: Collection[str], new: Collection[str]) -> Iterator[str]:
+    """Yield what stands where a new set is to stand, or goes with the old one, and was not committed.
+
+    Args:
+        folder: that holds the set.
+        before: files of the set that it holds.
+        after: files of the set to be.
+        new: those that take a place.
+    """
+    gone = {_entry(name) for name in before} - {_entry(name) for name in after}
     for entry in sorted({_entry(name) for name in new} | gone):
         goal = folder / entry
         if goal.is_symlink():  # what it leads to stays, so only the link itself could be lost
             there = {entry} - {_entry(name) for name in before}
         else:
             there = {f"{entry}/{name}" for name in _files(goal)} if goal.is_dir() else {entry}
-        if foreign := sorted(name for name in there - set(before) if os.path.lexists(folder / name)):
-            raise ForeignFileError(foreign[0])
-    files = {name: before[name] for name in keep} | {name: digest(run / PREPARED / name) for name in new}
-    write_checked(run / JOURNAL, {"files": files, "gone": sorted(gone)})
+        yield from sorted(name for name in there - set(before) if (path := folder / name).is_symlink() or path.exists())
 
 
 def finish(folder: Path) -> None:

@@ -18,10 +18,12 @@ from filelock import FileLock, Timeout
 from edos_dataset.runs import commit
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import left_by_killed, write_text
+from edos_dataset.runs.stores.paths import RemotePath, place_of
+from edos_dataset.runs.stores.transfer import check_writable
 
-_RECORD = "made_by.json"
+RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
-_BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(_RECORD)})\..*\.tmp")
+_BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(RECORD)})\..*\.tmp")
 
 _PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
 """Files of a run that has published nothing."""
@@ -61,7 +63,7 @@ class OutputFolder:
         self.run = path / ".run"
         self.prepared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
-        self._lock = FileLock(self.run / "lock", timeout=0)
+        self._lock = FileLock(str(self.run / "lock"), timeout=0)
 
     def __enter__(self) -> "OutputFolder":
         """Take hold of the folder; temporary files of killed processes go, and what they committed is put in place."""
@@ -84,7 +86,7 @@ class OutputFolder:
                 path.unlink(missing_ok=True)
             write_text(self.run / "process", str(os.getpid()))
             commit.finish(self.path)
-            write_text(self.run / _RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
+            write_text(self.run / RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
             self._check_edited()
         except BaseException:
             self._lock.release()
@@ -122,10 +124,7 @@ class OutputFolder:
         try:
             commit.begin(self.path, self._keep)
         except commit.ForeignFileError as error:
-            raise FolderError(
-                f"{self.path / str(error)} was not written by `edos {self.command}` and would be lost: move it away, "
-                "and give the command again"
-            ) from error
+            raise self._foreign(str(error)) from error
         commit.finish(self.path)
 
     def has(self, files: Mapping[str, str]) -> bool:
@@ -180,15 +179,18 @@ class OutputFolder:
     def _check_edited(self) -> None:
         """Refuse to lose what this command did not write."""
         for name in commit.added(self.path):
-            raise FolderError(
-                f"{self.path / name} was not written by `edos {self.command}` and would be lost: move it away, and "
-                "give the command again"
-            )
+            raise self._foreign(name)
         for name in () if self.force else commit.edited(self.path):
             raise FolderError(
                 f"{self.path / name} is not as `edos {self.command}` wrote it, but edited or damaged, and would be "
                 "replaced: move it away, or give --force"
             )
+
+    def _foreign(self, name: str) -> FolderError:
+        return FolderError(
+            f"{self.path / name} was not written by `edos {self.command}` and would be lost: move it away, and give "
+            "the command again"
+        )
 
     def _holder(self) -> str:
         with suppress(OSError, ValueError):
@@ -212,8 +214,7 @@ def check_whole(folder: Path) -> None:
 
 
 def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
-    """Return where a file is to be written: behind a symbolic link, which stays. What killed processes have left of it
-    goes.
+    """Return where a file is to be written: behind a symbolic link. What killed processes have left of it goes.
 
     Args:
         out: the file.
@@ -223,11 +224,12 @@ def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
     Raises:
         FolderError: `out` is there, is no plain file, or in no folder.
     """
-    target = out.resolve()
+    target = place_of(out).resolve()
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "no plain file"
         raise FolderError(f"{out} is {kind}: give the name of a file as --out{otherwise}")
-    if not target.parent.is_dir():
+    check_writable(target)
+    if not target.parent.is_dir() and not isinstance(target, RemotePath):
         raise FolderError(
             f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
         )
@@ -241,7 +243,7 @@ def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
 def command_of(run: Path) -> str | None:
     """Return the command, such as "curate", whose folder this is, None where no record of ours says so."""
     try:
-        record = json_of((run / _RECORD).read_bytes())
+        record = json_of((run / RECORD).read_bytes())
         ours = record["package"] == "edos-dataset" and isinstance(record["command"], str)
         return record["command"] if ours else None
     except (OSError, ValueError, TypeError, KeyError):

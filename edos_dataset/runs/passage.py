@@ -1,5 +1,6 @@
 """Files of passage: what the tasks of one round of a corpus step leave for those of the next, parted by a key."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.runs.engines.base import Engine, T
+from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.pipeline import REMOVALS
 from edos_dataset.runs.shards import replacing
+from edos_dataset.runs.stores.copies import COPIES
+from edos_dataset.runs.stores.paths import RemotePath
 
 _MOST_PARTITIONS = 10_000  # each is some files
 _UNITS_A_PARTITION = 500_000  # so that a middling corpus keeps several workers busy, and a small one has no overhead
@@ -44,7 +48,7 @@ class Passage:
 
     def read(self, what: str, number: int) -> pa.Table:
         """Return what `write` wrote."""
-        with pa.OSFile(str(self._path(what, number))) as source:
+        with pa.OSFile(os.fspath(self._path(what, number))) as source:
             return pa.ipc.open_file(source).read_all()
 
     def write_parts(self, what: str, number: int, table: pa.Table) -> None:
@@ -62,7 +66,7 @@ class Passage:
         """Return a partition of what each of the files 0 to `files` - 1 holds."""
         tables = []
         for number in range(files):
-            with pa.OSFile(str(self._path(what, number))) as source:
+            with pa.OSFile(os.fspath(self._path(what, number))) as source:
                 tables.append(pa.Table.from_batches([pa.ipc.open_file(source).get_batch(part)]))
         return tables
 
@@ -73,6 +77,13 @@ class Passage:
 def partitions_for(units: int, bytes_a_unit: int, memory: int) -> int:
     """Return the number of partitions, each of which takes `memory` bytes at most, for units that are spread evenly."""
     return min(max(1, -(-units * bytes_a_unit // memory), -(-units // _UNITS_A_PARTITION)), _MOST_PARTITIONS)
+
+
+def passage_folder(folder: Path, engine: Engine) -> Path:
+    """Return where files of passage lie: those of a run in a store on this machine, unless other ones need them."""
+    if isinstance(folder, RemotePath) and not getattr(engine, "spans_machines", True):
+        return COPIES.folder / f"decision-{hash_json(str(folder))[:16]}"
+    return folder
 
 
 def carry_out(engine: Engine, function: Callable[[T], None], tasks: Sequence[T]) -> None:

@@ -13,7 +13,6 @@ a path and a digest a shard, and an entry a note.
 """
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +25,14 @@ from edos_dataset.runs.cutting import Part
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.partitions import SharedStep
+from edos_dataset.runs.passage import passage_folder
 from edos_dataset.runs.phases import Phase, ShardTask, make_shard, phases
 from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Pipeline
 from edos_dataset.runs.shards import (
     ShardRecord,
     StageCount,
     digest,
+    digest_if_there,
     read_checked,
     read_record,
     read_shard,
@@ -41,6 +42,7 @@ from edos_dataset.runs.shards import (
     write_shard,
     write_text,
 )
+from edos_dataset.runs.stores.transfer import at_once, remove_tree
 from edos_dataset.runs.totals import Totals
 
 INPUT = "00-input"
@@ -135,9 +137,11 @@ class Run:
         folder = self.folder / INPUT
         listing = folder / "index.json"
         if self.engine.leads:
-            entries = []
-            for part in parts:
-                entries.append((part.name, write_shard(folder / f"{part.name}.parquet", part.rows)))
+
+            def write(part: Part) -> tuple[str, str]:
+                return part.name, write_shard(folder / f"{part.name}.parquet", part.rows)
+
+            entries = list(at_once(write, parts, folder))
             write_text(listing, json.dumps(entries))
             remove_others(folder, [name for name, _ in entries])
         self.engine.wait()
@@ -151,10 +155,13 @@ class Run:
         targets = [folder / source.path.name for source in sources]
         totals, tasks = Totals(), []
         places = self.engine.share(range(len(sources)))
-        for place in places:
-            source, removed, target = sources[place], removals[place], targets[place]
-            key = hash_json([source.digest, removed and removed.digest, code])
-            record = self._made_before(target, key)
+        keys = [
+            hash_json([source.digest, gone and gone.digest, code])
+            for source, gone in zip(sources, removals, strict=True)
+        ]
+        records = at_once(lambda place: self._made_before(targets[place], keys[place]), places, folder)
+        for place, record in zip(places, records, strict=True):
+            source, removed, target, key = sources[place], removals[place], targets[place], keys[place]
             if record is None:
                 rejects = _rejects(target) if self.keep_rejects else None
                 tasks.append(ShardTask(key, source.path, target, phase, removed and removed.path, rejects))
@@ -214,12 +221,12 @@ class Run:
         marker = folder / "decided.json"
         key = hash_json([step.fingerprint(), [source.digest for source in sources]])
         decided = read_checked(marker)
-        digests = [digest(path) if path.exists() else "" for path in paths]
+        digests = list(at_once(digest_if_there, paths, folder))
         self.engine.wait()  # nobody writes before all have read
         if (decided.get("key"), decided.get("files")) != (key, digests):
             began = time.perf_counter()
             shards = [source.path for source in sources]
-            work = folder / "decision"
+            work = passage_folder(folder / "decision", self.engine)
             if isinstance(step, SharedStep):
                 decision = iter(step.decide_together(shards, work, self.engine.corpus))
             else:
@@ -228,7 +235,7 @@ class Run:
                 digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decision, strict=True)]
                 decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
                 write_checked(marker, decided)
-                shutil.rmtree(work, ignore_errors=True)
+                remove_tree(work)
         self.engine.wait()
         decided = read_checked(marker)
         return [Shard(*pair) for pair in zip(paths, decided["files"], strict=True)], decided["seconds"]

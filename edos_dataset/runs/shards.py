@@ -16,6 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.stores.copies import sha256_of
+from edos_dataset.runs.stores.paths import RemotePath
+from edos_dataset.runs.stores.transfer import uploaded
 
 _OF_A_SHARD = re.compile(r"(?P<stem>[01]{1,64}|\d{5,}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)")
 """Names of what a run puts into a folder of shards."""
@@ -153,9 +156,13 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; at the end it takes its place at one stroke, and after
-    an error it is gone.
+    """Give a temporary path beside `path`, of a store one of this machine; at the end it takes its place at one
+    stroke, and after an error it is gone.
     """
+    if isinstance(path, RemotePath):
+        with uploaded(path) as temporary:
+            yield temporary
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_beside(path)
     try:
@@ -182,6 +189,8 @@ def left_by_killed(folder: Path, name: str | None = None) -> list[Path]:
         folder: where to look; not below it.
         name: of the file that it was to become; by default any.
     """
+    if isinstance(folder, RemotePath):  # nothing is left in stores
+        return []
     wanted = ".+" if name is None else re.escape(name)
     ours = re.compile(rf"\.{wanted}\.{_machine()}\.([1-9]\d{{0,9}})\.tmp", re.DOTALL)
     with os.scandir(folder) as entries:
@@ -207,12 +216,16 @@ def _is_dead(process: int) -> bool:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file."""
-    sha256 = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            sha256.update(block)
-    return sha256.hexdigest()
+    """Return the SHA-256 (hex) of a file, of a store as that was noted when it was written."""
+    return path.sha256() if isinstance(path, RemotePath) else sha256_of(path)
+
+
+def digest_if_there(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file, "" where there is none."""
+    try:
+        return digest(path)
+    except FileNotFoundError:
+        return ""
 
 
 def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False) -> None:
@@ -224,13 +237,11 @@ def remove_others(folder: Path, keep: Sequence[str], keep_rejects: bool = False)
             by workers that were lost, as nobody writes any more; nothing else.
         keep_rejects: leave the files of rejects.
     """
+    kept = set(keep)
     for path in folder.iterdir():
-        if path.is_symlink() or not path.is_file():
-            continue
-        if _LEFT.fullmatch(path.name):
-            path.unlink()
-        if not (name := _OF_A_SHARD.fullmatch(path.name)):
-            continue
-        unwanted = name["suffix"] == "rejects.parquet" and not keep_rejects
-        if unwanted or name["stem"] not in keep:
+        goes = _LEFT.fullmatch(path.name) is not None
+        if name := _OF_A_SHARD.fullmatch(path.name):
+            unwanted = name["suffix"] == "rejects.parquet" and not keep_rejects
+            goes = goes or unwanted or name["stem"] not in kept
+        if goes and path.is_file() and not path.is_symlink():  # looked at last: a store has to be asked
             path.unlink()

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.stores.addresses import split_address
 from edos_dataset.schema.tables import FILE
 from edos_dataset.sources.files import open_file
 from edos_dataset.sources.parsed import ReadError
@@ -48,7 +49,9 @@ def contents_of(films: pa.Table) -> dict[str, str]:
 
 
 def _content(location: bytes) -> str | None:
-    """Return a digest of a file, None where it cannot be read."""
+    """Return a digest of a file, None where it cannot be read, or a store has told its tag already."""
+    if split_address(os.fsdecode(location)):
+        return None
     try:
         with open_file(os.fsdecode(location)) as file:
             status = os.fstat(file.fileno())

@@ -98,7 +98,7 @@ def read_file(file: dict[str, Any], max_bytes: int, read: Callable[[bytes], _Rea
         ReadError: the file cannot be read; a reader's own mistake is one, too, with the reason reader_failed: it costs
             a file, not the run.
     """
-    data = read_bytes(Path(os.fsdecode(file["location"])), file["member"], max_bytes, file["size"])
+    data = read_bytes(os.fsdecode(file["location"]), file["member"], max_bytes, file["size"])
     try:
         return read(data)
     except (ReadError, MemoryError):  # what the machine lacks says nothing of the file

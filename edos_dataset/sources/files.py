@@ -9,27 +9,35 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
+from edos_dataset.runs.stores.addresses import open_remote, split_address
+from edos_dataset.runs.stores.base import StoreError
+from edos_dataset.runs.stores.ranges import RangeFile
 from edos_dataset.sources.members import unpack_member
 from edos_dataset.sources.parsed import ReadError
 
 _GZIP = b"\x1f\x8b"
+_HEADER = 30 + 64
+"""Bytes before a member's name, and what may stand between it and the content."""
+
 _AGAIN = "download or copy it again"
 _AFRESH = "it was changed after the inventory: give the same command again"
 
 
-def read_bytes(location: Path, member: str | None, max_bytes: int, size: int | None = None) -> bytes:
+def read_bytes(location: str | Path, member: str | None, max_bytes: int, size: int | None = None) -> bytes:
     """Return the unpacked content of a file.
 
     At most `max_bytes` are ever unpacked, so a small file that would grow to gigabytes costs no more than any other.
 
     Args:
-        location: the file, or the zip archive that holds it.
+        location: the file, or the zip archive that holds it; also one of a store (`runs.stores`), of which only what
+            is needed is fetched.
         member: its name in the archive, or null.
         max_bytes: largest unpacked size.
         size: bytes as stored, by the inventory; another size now is refused.
 
     Raises:
         ReadError: with the reason unreadable, not_a_file, changed, corrupt_member, truncated, too_large or empty_file.
+        StoreError: a store does not answer, which says nothing of the file.
     """
     try:
         data = (
@@ -38,7 +46,7 @@ def read_bytes(location: Path, member: str | None, max_bytes: int, size: int | N
         if data[:2] == _GZIP:
             with gzip.GzipFile(fileobj=BytesIO(data)) as unpacked:
                 data = _at_most(max_bytes, unpacked.read(max_bytes + 1))
-    except (ReadError, MemoryError):
+    except (ReadError, MemoryError, StoreError):
         raise
     except EOFError as error:
         raise ReadError("truncated", f"the packed data end early; {_AGAIN}") from error
@@ -58,12 +66,14 @@ def read_bytes(location: Path, member: str | None, max_bytes: int, size: int | N
 
 
 def open_file(location: str | Path) -> IO[bytes]:
-    """Open a plain file for reading, without ever waiting for somebody to write into a pipe.
+    """Open a plain file for reading, without ever waiting for somebody to write into a pipe, or an object of a store.
 
     Raises:
         ReadError: with the reason not_a_file: there is another thing of that name by now.
         OSError: it cannot be opened.
     """
+    if (remote := open_remote(str(location))) is not None:
+        return remote  # type: ignore[return-value]  # it has all that is used
     stream = open(  # noqa: SIM115 - the caller closes it
         location, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     )
@@ -73,16 +83,18 @@ def open_file(location: str | Path) -> IO[bytes]:
     return stream
 
 
-def _read_file(location: Path, max_bytes: int, size: int | None) -> bytes:
+def _read_file(location: str | Path, max_bytes: int, size: int | None) -> bytes:
     with open_file(location) as stream:
-        _check_size(size, os.fstat(stream.fileno()).st_size)
+        _check_size(size, stream.size if isinstance(stream, RangeFile) else os.fstat(stream.fileno()).st_size)
         return _at_most(max_bytes, stream.read(max_bytes + 1))
 
 
-def _read_member(location: Path, member: str, max_bytes: int, size: int | None) -> bytes:
-    status = os.stat(location)
+def _read_member(location: str | Path, member: str, max_bytes: int, size: int | None) -> bytes:
+    # An object of a store that is open stays what it was, or reading it fails; a file may be replaced.
+    status = None if split_address(str(location)) else os.stat(location)
+    version = status and (status.st_mtime_ns, status.st_size)
     # The process is part of the key since a file position shared with a parent process would move under both.
-    archive = _archive(location, status.st_mtime_ns, status.st_size, os.getpid())
+    archive = _archive(location, version, os.getpid())
     try:
         info = archive.getinfo(member)
     except KeyError as error:
@@ -90,11 +102,13 @@ def _read_member(location: Path, member: str, max_bytes: int, size: int | None) 
     _check_size(size, info.compress_size)
     if info.file_size > max_bytes:
         raise _too_large(max_bytes)
+    if isinstance(archive.fp, RangeFile):  # all of it at once
+        archive.fp.expect(info.header_offset, _HEADER + len(info.filename.encode()) + info.compress_size)
     return unpack_member(archive, info)
 
 
 @lru_cache(maxsize=4)
-def _archive(location: Path, modified: int, size: int, process: int) -> zipfile.ZipFile:
+def _archive(location: str | Path, version: tuple[int, int] | None, process: int) -> zipfile.ZipFile:
     """Keep an archive open: reading the directory of the OPUS archive takes seconds, and a shard reads a hundred of its
     members.
     """

@@ -13,9 +13,10 @@ from edos_dataset.arrays import nest, unnest
 from edos_dataset.languages.codes import same_language
 from edos_dataset.schema.tables import FILE, FILMS
 from edos_dataset.sources.formats import formats, formats_by_suffix
+from edos_dataset.sources.found import Entry, Found, SourceError
 from edos_dataset.sources.names import Named, name_file
 from edos_dataset.sources.paths import spell_out_path
-from edos_dataset.sources.walk import Entry, Found, SourceError, walk
+from edos_dataset.sources.walk import walk
 
 
 @dataclass(frozen=True)

@@ -6,77 +6,23 @@ import re
 import stat
 import zipfile
 from collections.abc import Container, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from edos_dataset.runs.manifest import UNREADABLE_FOLDER, UNREADABLE_ZIP
+from edos_dataset.runs.stores.base import StoreError
+from edos_dataset.runs.stores.paths import RemotePath, place_of
 from edos_dataset.sources.files import open_file
 from edos_dataset.sources.formats import formats_by_suffix
+from edos_dataset.sources.found import LONGEST_NAME, Entry, Found, SourceError
 from edos_dataset.sources.names import split_suffix
+from edos_dataset.sources.objects import objects_below
 from edos_dataset.sources.paths import spell_out, spell_out_path
-
-LONGEST_NAME = 4096
-"""Characters of a member's name; no file system can hold a longer path."""
 
 _LEADS_OUT = re.compile(r"[/\\]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)", re.DOTALL)
 _LOCAL_HEADER = 30  # bytes, and the name
 _UNIX = 3
-_SHOWN = 200
-
-
-class SourceError(ValueError):
-    """The sources as given cannot be read; the message says which, why, and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file of a known format.
-
-    Attributes:
-        above: the folder that the source lies in, spelt out (`sources.paths`).
-        path: begins with the name of the source; spelt out, too.
-        location: where this machine has it, or the archive that holds it.
-        member: name in the archive, or null.
-        size: bytes as stored.
-        stamp: as in FILE.
-    """
-
-    above: str
-    path: str
-    location: str
-    member: str | None
-    size: int
-    stamp: str
-
-    @property
-    def full_path(self) -> str:
-        """The whole path, spelt out."""
-        return f"{self.above}/{self.path}"
-
-
-@dataclass
-class Found:
-    """What lies below the sources.
-
-    Attributes:
-        entries: files of a known format.
-        skipped: path and reason of what is not wanted.
-        quarantined: notes of what is wanted and cannot be opened.
-    """
-
-    entries: list[Entry] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    quarantined: list[dict[str, Any]] = field(default_factory=list)
-
-    def skip(self, path: str, reason: str) -> None:
-        """List something as not wanted."""
-        self.skipped.append((_clipped(path), reason))
-
-    def quarantine(self, path: str, reason: str, detail: str) -> None:
-        """List something as wanted, but not to be opened."""
-        path = _clipped(path)
-        self.quarantined.append({"path": path, "reason": reason, "detail": f"{path}: {detail}"})
 
 
 def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other: str = "not_subtitles") -> Found:
@@ -87,19 +33,29 @@ def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other:
         SourceError: a source does not exist.
     """
     found = _Walk(_suffixes=formats_by_suffix() if suffixes is None else suffixes, _other=other)
+    places = {place_of(source) for source in sources}
+    remote = {place for place in places if isinstance(place, RemotePath)}
     # A folder before the folders in it: `subs subs/season1` gives the same as `subs/season1 subs`.
-    for location in sorted(
-        {os.path.abspath(source) for source in sources}, key=lambda path: (path.count(os.sep), path)
-    ):
-        try:
+    for location in sorted(map(os.path.abspath, places - remote), key=lambda path: (path.count(os.sep), path)):
+        with _there(spell_out_path(location)):
             os.stat(location)
-        except OSError as error:
-            told = f"source {spell_out_path(location)}: {error.strerror}. Give an existing file, folder or zip archive"
-            raise SourceError(told) from error
         above, name = os.path.split(location)
         found.visit(spell_out_path(name), location, spell_out_path(above))
     found.follow_links()
+    for source in sorted(remote, key=lambda source: source.parts):
+        with _there(str(source)):
+            found.visit_objects(source)
     return found
+
+
+@contextmanager
+def _there(source: str) -> Iterator[None]:
+    """Say of a source that cannot be looked at that it is none."""
+    try:
+        yield
+    except OSError as error:
+        told = f"source {source}: {error.strerror}. Give an existing file, folder or zip archive"
+        raise SourceError(told) from error
 
 
 @dataclass
@@ -107,6 +63,7 @@ class _Walk(Found):
     """Links are followed last, so that a file is always known by its real path if it has one."""
 
     _seen: set[tuple[int, int]] = field(default_factory=set)
+    _objects: set[str] = field(default_factory=set)
     _links: list[tuple[str, str, str]] = field(default_factory=list)
     _suffixes: Container[str] = ()
     _other: str = ""
@@ -134,11 +91,23 @@ class _Walk(Found):
                 self.skip(path, "not_a_file: a device, socket or pipe")
             elif not self._is_wanted(path):
                 continue
-            elif split_suffix(path)[1] == ".zip":
-                self._open_zip(path, location, above)
             else:
-                stamp = f"{status.st_mtime_ns} {status.st_ctime_ns}"
-                self.entries.append(Entry(above, path, location, None, status.st_size, stamp))
+                self._keep(path, location, above, status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}")
+
+    def visit_objects(self, source: RemotePath) -> None:
+        """List a folder of a store, or one object of it."""
+        for path, location, status in objects_below(source):
+            if location in self._objects:
+                self.skip(path, "seen_before: a second path to something read already")
+            elif self._is_wanted(path):
+                self._keep(path, location, spell_out(str(source.parent)), status.size, status.tag)
+            self._objects.add(location)
+
+    def _keep(self, path: str, location: str, above: str, size: int, stamp: str) -> None:
+        if split_suffix(path)[1] == ".zip":
+            self._open_zip(path, location, above)
+        else:
+            self.entries.append(Entry(above, path, location, None, size, stamp))
 
     def _repeated(self, path: str, status: os.stat_result) -> bool:
         key = (status.st_dev, status.st_ino)
@@ -188,6 +157,8 @@ class _Walk(Found):
         try:
             with open_file(location) as file, zipfile.ZipFile(file) as archive:
                 members = archive.infolist()
+        except StoreError:  # says nothing of the archive
+            raise
         except Exception as error:  # what zipfile says of a damaged directory is too various to list
             self.quarantine(path, UNREADABLE_ZIP, _told(error))
             return
@@ -240,10 +211,6 @@ def _overlapping(members: Sequence[zipfile.ZipInfo]) -> Iterator[int]:
     for (place, size), (following, _) in zip(places, places[1:], strict=False):
         if place + _LOCAL_HEADER + size > following:
             yield place
-
-
-def _clipped(path: str) -> str:
-    return path if len(path) <= LONGEST_NAME else f"{path[:_SHOWN]}..."
 
 
 def _told(error: Exception) -> str:

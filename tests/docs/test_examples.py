@@ -2,11 +2,13 @@
 
 import os
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from doc_examples import Reader, blocks_of, commands_of, differences
+from object_store import s3_server
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -49,7 +51,14 @@ def test_page(page, environment, tmp_path, one_core):
             "[edos_dataset.labelers]\nmarks = marks:make_labeler\n"
         )
         environment["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    with Reader(folder, environment) as reader:
+    with ExitStack() as stack:
+        if page.stem == "storage":
+            client = stack.enter_context(s3_server(tmp_path / "copies"))
+            for bucket in ("corpus", "sets"):
+                client.create_bucket(Bucket=bucket)
+            given = {name: value for name, value in os.environ.items() if name.startswith(("AWS_", "EDOS_COPIES"))}
+            environment |= given
+        reader = stack.enter_context(Reader(folder, environment))
         for block in blocks_of(page.read_text(encoding="utf-8")):
             try:
                 reader.follow(block)

@@ -12,6 +12,7 @@ from edos_dataset.releases.given.json_texts import json_lines, json_values
 from edos_dataset.releases.given.records import WANTED, Record, dialogues_of
 from edos_dataset.releases.given.streams import STDIN, called, opened
 from edos_dataset.releases.given.tables import csv_rows, dataset_rows, delimiter_of, parquet_rows, plain_dialogues
+from edos_dataset.runs.stores.paths import place_of
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -58,7 +59,7 @@ def check_source(source: str) -> None:
     Raises:
         ValueError: there is no such file, and it is no name on the Hub either.
     """
-    if source != STDIN and not Path(source).exists() and not _is_name(source):
+    if source != STDIN and not place_of(source).exists() and not _is_name(source):
         raise ValueError(
             f"{source}: there is no such file or folder; give a file of dialogues, - for standard input, a folder that "
             "this package or save_to_disk wrote, or a data set of the Hub as namespace/name"
@@ -87,9 +88,9 @@ def read_records(source: str, meant: Selection) -> Iterator[Record]:
         ValueError: it cannot be had, is damaged, or a plain text, which has no records.
         OSError: it cannot be read.
     """
-    if source != STDIN and Path(source).is_dir():
-        yield from _saved_rows(Path(source), meant)
-    elif source != STDIN and not Path(source).exists():
+    if source != STDIN and place_of(source).is_dir():
+        yield from _saved_rows(place_of(source), meant)
+    elif source != STDIN and not place_of(source).exists():
         yield from _rows_of_the_hub(source, meant)
     else:
         with opened(source) as file:
@@ -102,7 +103,7 @@ def read_records(source: str, meant: Selection) -> Iterator[Record]:
 
 
 def _dialogues(source: str, meant: Selection) -> Iterator[Dialogue]:
-    if source != STDIN and (Path(source).is_dir() or not Path(source).exists()):
+    if source != STDIN and (place_of(source).is_dir() or not place_of(source).exists()):
         yield from dialogues_of(read_records(source, meant), meant.column)
         return
     with opened(source) as file:

@@ -7,11 +7,11 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO, cast
 
 from edos_dataset.releases.given.dialogue import LARGEST
+from edos_dataset.runs.stores.paths import place_of
 
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
@@ -32,7 +32,7 @@ def opened(source: str) -> Iterator[BinaryIO]:
         if source == STDIN:
             file = _copied(stack, sys.stdin.buffer)
         else:
-            file = stack.enter_context(Path(source).open("rb"))
+            file = stack.enter_context(place_of(source).open("rb"))
             if not file.seekable():
                 file = _copied(stack, file)
         packed = file.read(2) == _GZIP

@@ -27,7 +27,7 @@ class DatasetsEngine:
         corpus: processes that stay, as the tasks of a corpus step take less time than `Dataset.map` to start any.
     """
 
-    leads = True
+    leads, spans_machines = True, False
 
     def __init__(self, workers: int = 1) -> None:
         """Check the number; `datasets` starts the processes anew for each phase."""

@@ -29,7 +29,7 @@ class LocalEngine:
         workers: processes, from 1; with 1 the tasks run in the calling process.
     """
 
-    leads = True
+    leads, spans_machines = True, False
 
     def __init__(self, workers: int = 1) -> None:
         """Check the number; processes start with the first task."""

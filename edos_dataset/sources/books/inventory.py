@@ -7,12 +7,14 @@ import pyarrow as pa
 
 from edos_dataset.downloads.catalogue import CATALOGUE, Catalogue, CatalogueError, Listed, read_catalogue
 from edos_dataset.languages.codes import same_language
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema.books import BOOKS
 from edos_dataset.sources.books.names import BookName, gutenberg_key, is_superseded, name_book
 from edos_dataset.sources.books.reading import kind_of_file, suffixes
+from edos_dataset.sources.found import Entry, Found, SourceError
 from edos_dataset.sources.inventory import Inventory, collision, file_lists, grouped, listed, nothing_found
 from edos_dataset.sources.names import Named
-from edos_dataset.sources.walk import Entry, Found, SourceError, walk
+from edos_dataset.sources.walk import walk
 
 
 def find_books(sources: Sequence[Path], language: str, catalogue: Path | None = None) -> Inventory:
@@ -35,6 +37,7 @@ def find_books(sources: Sequence[Path], language: str, catalogue: Path | None = 
     """
     if not sources:
         raise SourceError("no source given: name at least one file, folder or zip archive of books")
+    sources = [place_of(source) for source in sources]
     found = walk(sources, frozenset(suffixes()), "not_a_book")
     known = _catalogue(sources, catalogue, found)
     kept: dict[str, tuple[Named, Entry]] = {}

@@ -14,7 +14,7 @@ from edos_dataset.schema.tables import REASON
 from edos_dataset.sources.books.inventory import find_books
 from edos_dataset.sources.books.names import name_book
 from edos_dataset.sources.books.read import OTHER_FILE, ReadBooks
-from edos_dataset.sources.walk import SourceError
+from edos_dataset.sources.found import SourceError
 
 EN = "The keeper of the house counted the ships that night, and they were more than she had thought they would be. "
 DE = (

@@ -1,0 +1,238 @@
+"""Runs from and to an S3 server: the bytes of a folder here, over a wire that breaks, after a kill, by one of two."""
+
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pyarrow.parquet as pq
+import pytest
+
+from edos_dataset.cli.app import app
+from edos_dataset.commands.built_in import subtitles_to_dialogues
+from edos_dataset.commands.curate import curate
+from edos_dataset.publishing.inspection import folder_facts, random_dialogues
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.settings import override
+from edos_dataset.runs.stores.base import StoreError
+from edos_dataset.runs.stores.paths import RemotePath, place_of
+from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.found import SourceError
+from edos_dataset.sources.inventory import find_films
+from object_store import KEY, SECRET, Wire, film, pointing_to, s3_server
+from sudden_death import untimed
+
+pytestmark = pytest.mark.slow
+FILMS = {f"film {number}.srt": film(number) for number in range(4)}
+ONE = """
+import sys
+from pathlib import Path
+from test_s3_runs import make
+if __name__ == "__main__":
+    make("s3://films/one", sys.argv[1], int(sys.argv[2]))
+"""
+
+
+def make(films, out, workers=1):
+    pipeline = override(subtitles_to_dialogues(), ["turns.scorer=rules", "cap.limit=10"])
+    return curate(find_films([place_of(films)], "en"), Path(out), pipeline, workers=workers, shard_sentences=100)
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory):
+    with s3_server(tmp_path_factory.mktemp("copies")) as client:
+        for bucket in ("films", "sets"):
+            client.create_bucket(Bucket=bucket)
+        for name, text in FILMS.items():
+            client.put_object(Bucket="films", Key=f"one/{name}", Body=text.encode())
+        yield client
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("here")
+    (folder / "one").mkdir()
+    for name, text in FILMS.items():
+        (folder / "one" / name).write_text(text)
+    make(folder / "one", folder / "out")
+    return content(folder / "out")
+
+
+@contextmanager
+def broken_wire(client, folder, **how):
+    wire = Wire(urlsplit(client.meta.endpoint_url).port, **how)
+    try:
+        with pointing_to(wire.url, folder):
+            yield wire
+    finally:
+        wire.close()
+
+
+def content(out):
+    """The shards, and all that is published, but for what the manifest tells of time and machine."""
+    shards = {path.name: path.read_bytes() for path in out.glob(".run/0[1-9]-*/*.parquet")}
+    return shards | untimed(out)
+
+
+def downloaded(client, prefix, folder):
+    """What lies below a prefix, as files."""
+    for page in client.get_paginator("list_objects_v2").paginate(Bucket="sets", Prefix=f"{prefix}/"):
+        for entry in page.get("Contents", ()):
+            path = folder / entry["Key"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            client.download_file("sets", entry["Key"], str(path))
+    return folder / prefix
+
+
+def test_the_same_bytes_over_a_wire_that_breaks(s3, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr("edos_dataset.runs.stores.base.WAIT", 0.001)
+    with broken_wire(s3, tmp_path / "copies", cut=0.2) as wire:
+        manifest = make("s3://films/one", "s3://sets/cut")
+        out = place_of("s3://sets/cut")
+        facts = folder_facts(out)
+        [drawn] = random_dialogues(out, facts, 1, None, random.Random(1))
+    assert wire.cuts > 20 and facts["configs"] == manifest["configs"] and len(drawn["turns"]) > 1
+    there = downloaded(s3, "cut", tmp_path)
+    assert content(there) == expected
+    assert not (there / ".run" / "lock").exists() and not (there / ".run" / "prepared").exists()
+    assert len(pq.read_table(there / "os")) == manifest["configs"]["os"]["dialogues"]
+    for path in there.rglob("*"):
+        if path.is_file():
+            assert not any(secret.encode() in path.read_bytes() for secret in (KEY, SECRET)), path
+
+
+def test_killed_and_begun_again(s3, expected, tmp_path):
+    script = tmp_path / "one.py"
+    script.write_text(ONE)
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    arguments = [sys.executable, script, "s3://sets/killed", "1"]
+    with subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL) as process:
+        while len(made(s3)) < 6 and process.poll() is None:
+            time.sleep(0.02)
+        with pytest.raises(FolderError, match=f"process {process.pid} on .* is running in s3://sets/killed"):
+            make("s3://films/one", "s3://sets/killed")
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    time.sleep(1.0)  # its workers look twice a second whether it lives
+    before = made(s3)
+    manifest = make("s3://films/one", "s3://sets/killed")  # at once, as the owner of the lock was of this machine
+    assert content(downloaded(s3, "killed", tmp_path)) == expected
+    assert len(before) >= 6 and manifest["shards"]["made_now"] == len(made(s3)) - len(before)
+    assert make("s3://films/one", "s3://sets/killed")["shards"]["made_now"] == 0
+
+
+def made(client):
+    """The records of shards that are there."""
+    listed = client.list_objects_v2(Bucket="sets", Prefix="killed/.run/0").get("Contents", ())
+    names = [entry["Key"] for entry in listed]
+    return [name for name in names if name.endswith(".json") and "00-input" not in name and "decided" not in name]
+
+
+def test_of_a_large_archive_only_what_is_needed_moves(s3, tmp_path):
+    packed, noise = io.BytesIO(), random.Random(5)
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(8):
+            archive.writestr(f"subs/large {number}.bin", noise.randbytes(2 << 20))
+            archive.writestr(f"subs/film {number}.srt", film(number), zipfile.ZIP_DEFLATED)
+    s3.put_object(Bucket="films", Key="all/en.zip", Body=packed.getvalue())
+    with broken_wire(s3, tmp_path / "copies") as wire:
+        films = find_films([place_of("s3://films/all/en.zip")], "en").films
+        directory = wire.received
+        for files in films["files"].to_pylist():
+            file = files[0]
+            data = read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"])
+            assert data.decode() == film(int(file["member"][-5]))
+    assert films.num_rows == 8
+    assert directory < 80_000 and wire.received < 200_000 < len(packed.getvalue()) / 50
+    s3.put_object(Bucket="films", Key="all/en.zip", Body=packed.getvalue()[:-1] + b"x")
+    with pytest.raises(Exception, match="was changed while it was read"):
+        read_bytes("s3://films/all/en.zip", films["files"][0][0]["member"].as_py(), 1 << 20)
+
+
+def test_what_cannot_be_had(s3, monkeypatch, tmp_path):
+    with pytest.raises(StoreError, match="there is no bucket 'nowhere'"):
+        find_films([place_of("s3://nowhere/films")], "en")
+    with pytest.raises(SourceError, match="source s3://films/none: there is no such object or folder"):
+        find_films([place_of("s3://films/none")], "en")
+    with pytest.raises(StoreError, match="there is no bucket 'nowhere'"):
+        make("s3://films/one", "s3://nowhere/out")
+    monkeypatch.setattr("edos_dataset.runs.stores.base.WAIT", 0.001)
+    with broken_wire(s3, tmp_path, cut=1.0, longest=10), pytest.raises(StoreError, match="the same command goes on"):
+        find_films([place_of("s3://films/one")], "en")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pointing_without_keys(), pytest.raises(StoreError, match="no keys for s3://films: set AWS_ACCESS_KEY_ID"):
+        find_films([place_of("s3://films/one")], "en")
+
+
+@contextmanager
+def pointing_without_keys():
+    from edos_dataset.runs.stores import addresses
+
+    addresses._store.cache_clear()
+    yield
+    addresses._store.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "error", "told"),
+    [
+        ("AccessDenied", 403, PermissionError, "the store refuses .AccessDenied.: look at the keys"),
+        ("ExpiredToken", 400, PermissionError, "the store refuses .ExpiredToken."),
+        ("SlowDown", 503, StoreError, "does not answer .503 SlowDown, 6 tries."),
+        ("Weird", 400, StoreError, "the store answers 400 Weird"),
+    ],
+)
+def test_what_the_store_says(s3, monkeypatch, code, status, error, told):
+    from botocore.exceptions import ClientError
+
+    monkeypatch.setattr("edos_dataset.runs.stores.base.WAIT", 0.001)
+    store = place_of("s3://films/one").store
+    answer = ClientError({"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}, "GetObject")
+
+    def refuse(**_):
+        raise answer
+
+    monkeypatch.setattr(store._client, "get_object", refuse)
+    with pytest.raises(error, match=told):
+        store.read("one/film 1.srt", 0, 10)
+
+
+def test_without_boto3_the_message_says_what_to_install(monkeypatch):
+    from edos_dataset.runs.stores.s3 import S3Store
+
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "edos-dataset\[s3\]"'):
+        S3Store("films")
+
+
+def test_commands_by_address(s3, expected, capsys):
+    def edos(*arguments):
+        with pytest.raises(SystemExit) as end:
+            app(["--verbose", *arguments])
+        told = capsys.readouterr()
+        assert not any(secret in told.out + told.err for secret in (KEY, SECRET))
+        return end.value.code, told.out + told.err
+
+    given = ("segment", "s3://films/one", "--out", "s3://sets/turns.jsonl")
+    code, told = edos(*given, "--scorer", "rules", "--workers", "1")
+    assert code == 0, told
+    lines = place_of("s3://sets/turns.jsonl").read_text().splitlines()
+    assert len(lines) == 160 and not place_of("s3://sets/turns.jsonl.parts").exists()
+    code, told = edos(*given)
+    assert code == 1 and "is there already" in told
+    code, told = edos("curate", f"s3://{KEY}:{SECRET}@films/one", "--out", "s3://sets/no")
+    assert code == 1 and "keys by the environment" in told
+    code, told = edos("inspect", "s3://sets/nothing")
+    assert code == 1 and "s3://sets/nothing is no folder that this package wrote" in told
+    assert isinstance(place_of("s3://sets/no"), RemotePath) and not place_of("s3://sets/no").exists()

@@ -1,0 +1,115 @@
+"""What is read of a store: pieces of an object, each once, and copies on this machine, which are bounded."""
+
+import io
+import os
+import random
+import zipfile
+
+import pytest
+
+from edos_dataset.runs.stores import addresses, copies
+from edos_dataset.runs.stores.addresses import open_remote
+from edos_dataset.runs.stores.base import Status
+from edos_dataset.runs.stores.copies import Copies
+from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.runs.stores.ranges import RangeFile
+from edos_dataset.runs.stores.transfer import at_once, uploaded
+from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.inventory import find_films
+from object_store import film
+
+DATA = random.Random(7).randbytes(3_000_000)
+
+
+class Counted:
+    """A store of one object that notes what is asked of it."""
+
+    def __init__(self):
+        self.data, self.tag, self.asked = DATA, "1", []
+
+    def status(self, key):
+        return Status(len(self.data), self.tag)
+
+    def read(self, key, start, stop, tag=""):
+        assert tag == self.tag
+        self.asked.append((start, stop))
+        return self.data[start:stop]
+
+    def fetch(self, key, target):
+        self.asked.append("all")
+        target.write_bytes(self.data)
+
+
+def test_a_file_of_ranges_reads_as_a_file():
+    store, here, draw = Counted(), io.BytesIO(DATA), random.Random(1)
+    there = RangeFile(store, "x", "s3://bucket/x")
+    for _ in range(300):
+        step = draw.choice([(draw.randrange(len(DATA)),), (-draw.randrange(1, 99), 2), (0, 1)])
+        assert there.seek(*step) == here.seek(*step)
+        size = draw.choice([0, 1, 30, 70_000, 900_000])
+        assert there.read(size) == here.read(size) and there.tell() == here.tell()
+    assert there.seek(0, 2) == len(DATA) and there.read() == b"" and there.read(5) == b""
+
+
+def test_whoever_reads_on_asks_seldom_and_whoever_looks_once_fetches_little():
+    store = Counted()
+    there = RangeFile(store, "x", "s3://bucket/x")
+    there.seek(1_000_000)
+    assert there.read(4) == DATA[1_000_000:1_000_004] and store.asked == [(1_000_000, 1_065_536)]
+    assert b"".join(iter(lambda: there.read(10_000), b"")) == DATA[1_000_004:]
+    assert len(store.asked) < 6
+    store.asked.clear()
+    there.expect(5, 40)
+    there.seek(5)
+    assert [there.read(10) for _ in range(4)] == [DATA[start : start + 10] for start in (5, 15, 25, 35)]
+    assert store.asked == [(5, 45)]
+
+
+def test_an_object_is_fetched_once_until_it_is_another(tmp_path, monkeypatch):
+    store, kept = Counted(), Copies(tmp_path, most=8_000_000)
+    first = kept.of(store, "x.parquet", "s3://bucket/x.parquet")
+    assert first.read_bytes() == DATA and first.suffix == ".parquet"
+    assert kept.of(store, "x.parquet", "s3://bucket/x.parquet") == first and store.asked == ["all"]
+    store.data, store.tag = b"new", "2"
+    assert kept.of(store, "x.parquet", "s3://bucket/x.parquet").read_bytes() == b"new"
+    monkeypatch.setattr(copies, "_GRACE", -1.0)
+    store.data = DATA
+    for number in range(6):
+        os.utime(kept.of(store, str(number), f"s3://bucket/{number}"), (number, number))
+    left = sorted(path.stat().st_mtime for path in tmp_path.iterdir())
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 8_000_000 + len(DATA) and 5.0 in left
+
+
+def test_what_was_sent_is_here_already(tmp_path, monkeypatch):
+    monkeypatch.setenv("EDOS_COPIES", str(tmp_path / "copies"))
+    path = place_of("memory://sent/x.bin")
+    with uploaded(path) as temporary:
+        temporary.write_bytes(DATA)
+    monkeypatch.setattr(type(path.store), "fetch", lambda *_: pytest.fail("it is fetched again"))
+    with open(path, "rb") as file:  # as libraries open files
+        assert file.read() == DATA
+    assert open_remote(str(path)).read(3) == DATA[:3]
+    with pytest.raises(RuntimeError, match="not to be"), uploaded(path) as temporary:
+        raise RuntimeError("not to be")
+    assert path.read_bytes() == DATA and list((tmp_path / "copies").glob(".*")) == []
+    assert list(at_once(lambda number: number * 2, iter(range(100)), path)) == [number * 2 for number in range(100)]
+
+
+def test_sources_on_the_hub(hub, monkeypatch, tmp_path):
+    from huggingface_hub import HfApi
+
+    monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    monkeypatch.setenv("HF_TOKEN", "hf_ns")
+    api, packed = HfApi(endpoint=hub.url, token="hf_ns"), tmp_path / "en.zip"
+    api.create_repo("ns/films", repo_type="dataset")
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("film 2.srt", film(2))
+    for name, content in (("film 1.srt", film(1).encode()), ("en.zip", packed)):
+        api.upload_file(path_or_fileobj=content, path_in_repo=f"one/{name}", repo_id="ns/films", repo_type="dataset")
+    addresses._store.cache_clear()
+    found = find_films([place_of("hf://datasets/ns/films/one")], "en")
+    files = [row[0] for row in found.films["files"].to_pylist()]
+    assert [file["path"] for file in files] == ["one/en.zip/film 2.srt", "one/film 1.srt"]
+    texts = [read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"]).decode() for file in files]
+    assert texts == [film(2), film(1)]
+    addresses._store.cache_clear()

@@ -1,0 +1,125 @@
+"""An S3 server of this process, and a wire to it that breaks."""
+
+import random
+import socket
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+
+KEY, SECRET = "AKIAEXAMPLEOFAKEY000", "s3cReT/wHiCh+nO/fIlE+mAy/hOlD/0123456789"
+
+
+@contextmanager
+def s3_server(folder):
+    """Start the server and set the environment to it; skip where there is none.
+
+    Args:
+        folder: for copies of objects.
+
+    Yields:
+        A client of boto3, straight to the server.
+    """
+    pytest.importorskip("moto.server", reason="the S3 server of the tests is not installed")
+    boto3 = pytest.importorskip("boto3")
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    try:
+        with pointing_to(f"http://{host}:{port}", folder):
+            yield boto3.client("s3", endpoint_url=f"http://{host}:{port}")
+    finally:
+        server.stop()
+
+
+@contextmanager
+def pointing_to(endpoint, folder):
+    """Set the environment of this process, and of those that it starts, to an endpoint."""
+    from edos_dataset.runs.stores import addresses
+
+    with pytest.MonkeyPatch.context() as patch:
+        given = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "REGION": "us-east-1", "ENDPOINT_URL": endpoint}
+        for name, value in given.items():
+            patch.setenv(f"AWS_{name}", value)
+        patch.setenv("EDOS_COPIES", str(folder))
+        addresses._store.cache_clear()
+        try:
+            yield
+        finally:
+            addresses._store.cache_clear()
+
+
+class Wire:
+    """A port of this machine that leads to another one, counts bytes, and cuts connections at random ones: of a request
+    that is cut nothing arrives, as S3 keeps none of it either.
+
+    Args:
+        port: where it leads.
+        cut: share of the connections that are cut, after 1 byte to `longest` of request and answer.
+        longest: see `cut`.
+    """
+
+    def __init__(self, port, cut=0.0, longest=5_000):
+        self.to, self.cut, self.longest = port, cut, longest
+        self.random, self.cuts, self.received = random.Random(3), 0, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def _accept(self):
+        with suppress(OSError):
+            while True:
+                here, _ = self.listener.accept()
+                left = self.random.randint(1, self.longest) if self.random.random() < self.cut else None
+                threading.Thread(target=self._carry, args=(here, left), daemon=True).start()
+
+    def _carry(self, here, left):
+        with suppress(OSError), here, socket.create_connection(("127.0.0.1", self.to)) as there:
+            if left is None:
+                threading.Thread(target=self._pump, args=(here, there), daemon=True).start()
+            else:
+                request = self._request(here)
+                if left >= len(request):
+                    there.sendall(request)
+            self._pump(there, here, None if left is None else max(left - len(request), 0), counted=True)
+
+    def _pump(self, source, target, left=None, counted=False):
+        with suppress(OSError):
+            while left != 0 and (data := source.recv(1 << 16)):
+                data, left = data[:left], left and left - len(data[:left])
+                target.sendall(data)
+                self.received += counted and len(data)
+        self.cuts += left == 0
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR if left == 0 else socket.SHUT_WR)
+
+    @staticmethod
+    def _request(here):
+        """Return a whole request; whoever would wait for leave to send the rest of it has it."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += here.recv(1 << 16)
+        head, _, body = data.partition(b"\r\n\r\n")
+        if b"Expect:" in head:
+            here.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        fields = [line for line in head.split(b"\r\n") if not line.startswith(b"Expect:")]
+        length = next((int(line[15:]) for line in fields if line.lower().startswith(b"content-length:")), 0)
+        while len(body) < length:
+            body += here.recv(1 << 16)
+        return b"\r\n".join(fields) + b"\r\n\r\n" + body
+
+
+def film(number, lines=40):
+    """Return a subtitle in which two people take turns."""
+    cues = []
+    for line in range(lines):
+        start = line * 2 + (line // 8) * 20  # scenes of eight lines
+        clock = f"00:{start // 60:02d}:{start % 60:02d}"
+        said = f"In film{number} we say{line} what{number} nobody{line} hears{number}."
+        cues.append(f"{line + 1}\n{clock},000 --> {clock},900\n- {said}\n")
+    return "\n".join(cues)
