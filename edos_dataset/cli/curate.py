@@ -15,6 +15,7 @@ from edos_dataset.cli.options import (
     Force,
     Language,
     MaxBad,
+    Shard,
     Sources,
     TrustRemoteCode,
     Workers,
@@ -51,6 +52,7 @@ def curate(
     language: Language = None,
     workers: Workers = None,
     engine: Engine = None,
+    shard: Shard = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")
@@ -71,6 +73,7 @@ def curate(
     Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read,
     130 stopped.
     """
+    from edos_dataset.cli.merge import share_of, told_share
     from edos_dataset.cli.tables import estimate_lines, report_line, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.built_in import pipeline_of
@@ -111,8 +114,9 @@ def curate(
             keep_rejects=rejects,
             force=force,
             progress=progress,
+            **share_of(shard),
         )
-    if manifest is None:  # another process tells
+    if manifest is None or told_share(manifest, out, as_json):  # else another process tells
         return
     emit(manifest, as_json, [*run_report(out, manifest), report_line(out)])
     check_bad(bad_share(manifest), max_bad)

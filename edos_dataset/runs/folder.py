@@ -21,6 +21,7 @@ from edos_dataset.runs.shards import left_by_killed, write_text
 
 _RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
+_PATIENCE = 3_600  # seconds; reading the files of a large corpus takes minutes
 _BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(_RECORD)})\..*\.tmp")
 
 _PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
@@ -47,6 +48,7 @@ class OutputFolder:
         leads: whether this process holds it; of several processes of one run only the first does.
         force: whether what would be lost may be: files that this command wrote and somebody has edited since, and what
             a finished command made of something else (`runs.made_of`). What it never wrote stays even then.
+        others: whether processes of an array job may write in it, too: their files stay, and its holder is waited for.
 
     Attributes:
         prepared: where the set is prepared.
@@ -56,12 +58,12 @@ class OutputFolder:
             written, or another process runs in it.
     """
 
-    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False) -> None:
-        self.path, self.command, self.leads, self.force = path, command, leads, force
+    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False, others: bool = False) -> None:
+        self.path, self.command, self.leads, self.force, self.others = path, command, leads, force, others
         self.run = path / ".run"
         self.prepared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
-        self._lock = FileLock(self.run / "lock", timeout=0)
+        self._lock = FileLock(self.run / "lock", timeout=_PATIENCE if others else 0)
 
     def __enter__(self) -> "OutputFolder":
         """Take hold of the folder; temporary files of killed processes go, and what they committed is put in place."""
@@ -80,7 +82,8 @@ class OutputFolder:
                 f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
             ) from error
         try:
-            for path in (*left_by_killed(self.path), *self.run.rglob(_TEMPORARY)):
+            left = left_by_killed if self.others else lambda folder: folder.glob(_TEMPORARY)
+            for path in (*left_by_killed(self.path), *(path for each in self.run.glob("**/") for path in left(each))):
                 path.unlink(missing_ok=True)
             write_text(self.run / "process", str(os.getpid()))
             commit.finish(self.path)
@@ -212,8 +215,7 @@ def check_whole(folder: Path) -> None:
 
 
 def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
-    """Return where a file is to be written: behind a symbolic link, which stays. What killed processes have left of it
-    goes.
+    """Return where a file is to be written: behind a symbolic link, which stays. What killed processes left of it goes.
 
     Args:
         out: the file.

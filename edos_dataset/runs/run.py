@@ -41,6 +41,7 @@ from edos_dataset.runs.shards import (
     write_shard,
     write_text,
 )
+from edos_dataset.runs.shares import MissingShards, Undecided
 from edos_dataset.runs.totals import Totals
 
 INPUT = "00-input"
@@ -89,11 +90,11 @@ class Run:
     reused: int = 0
     rows: int = 0
 
-    def execute(self, parts: Iterable[Part], pipeline: Pipeline) -> dict[str, list[Path]]:
+    def execute(self, parts: Iterable[Part] | None, pipeline: Pipeline) -> dict[str, list[Path]]:
         """Run the pipeline.
 
         Args:
-            parts: the shards of the input; only the process that leads looks at them.
+            parts: the shards of the input, at which only the process that leads looks; None if they are written.
             pipeline: stages, corpus steps and outputs.
 
         Returns:
@@ -102,8 +103,14 @@ class Run:
         Raises:
             OSError: a file could not be written.
             WorkerDied: a worker was killed.
+            MissingShards: shards of other processes are not there.
+            Undecided: a corpus step is to decide, and this process cannot let it.
         """
-        shards = self._write_inputs(parts)
+        if parts is not None and self.engine.leads:
+            self.write_inputs(parts)
+        self.engine.wait()
+        entries = json.loads(self.index.read_text(encoding="utf-8"))
+        shards = [Shard(self.index.with_name(f"{name}.parquet"), content) for name, content in entries]
         outputs: dict[str, list[Path]] = {}
         for phase in phases(pipeline):
             shards = self._run_phase(phase, shards)
@@ -130,40 +137,40 @@ class Run:
             assert record is not None
         return read_shard(path), record
 
-    def _write_inputs(self, parts: Iterable[Part]) -> list[Shard]:
-        """Write the shards of the input; those of a longer one go."""
-        folder = self.folder / INPUT
-        listing = folder / "index.json"
-        if self.engine.leads:
-            entries = []
-            for part in parts:
-                entries.append((part.name, write_shard(folder / f"{part.name}.parquet", part.rows)))
-            write_text(listing, json.dumps(entries))
-            remove_others(folder, [name for name, _ in entries])
-        self.engine.wait()
-        entries = json.loads(listing.read_text(encoding="utf-8"))
-        return [Shard(folder / f"{name}.parquet", file_digest) for name, file_digest in entries]
+    @property
+    def index(self) -> Path:
+        """List of the input's shards, name and digest."""
+        return self.folder / INPUT / "index.json"
+
+    def write_inputs(self, parts: Iterable[Part]) -> None:
+        """Write the shards of the input and their list; those of a longer one go."""
+        folder = self.index.parent
+        entries = [(part.name, write_shard(folder / f"{part.name}.parquet", part.rows)) for part in parts]
+        write_text(self.index, json.dumps(entries))
+        remove_others(folder, [name for name, _ in entries])
 
     def _run_phase(self, phase: Phase, sources: Sequence[Shard]) -> list[Shard]:
         folder = self.folder / phase.name
         removals, seconds = self._decide(phase.step, folder, sources) if phase.step else ([None] * len(sources), 0.0)
         code = [item.fingerprint() for item in (phase.step, *phase.stages) if item is not None]
         targets = [folder / source.path.name for source in sources]
+        made_of = zip(sources, removals, strict=True)
+        keys = [hash_json([source.digest, removed and removed.digest, code]) for source, removed in made_of]
         totals, tasks = Totals(), []
         places = self.engine.share(range(len(sources)))
         for place in places:
-            source, removed, target = sources[place], removals[place], targets[place]
-            key = hash_json([source.digest, removed and removed.digest, code])
-            record = self._made_before(target, key)
+            removed, target = removals[place], targets[place]
+            record = self._made_before(target, keys[place])
             if record is None:
                 rejects = _rejects(target) if self.keep_rejects else None
-                tasks.append(ShardTask(key, source.path, target, phase, removed and removed.path, rejects))
+                paths = sources[place].path, target
+                tasks.append(ShardTask(keys[place], *paths, phase, removed and removed.path, rejects))
             else:
                 totals.add(target, record)
         self.reused += len(totals.digests)
         self._make(phase, tasks, totals, len(places))
         self.engine.wait()
-        self._add_shares_of_others(targets, totals)
+        self._add_others(phase, targets, keys, totals)
         if self.engine.leads:
             remove_others(folder, [target.stem for target in targets], self.keep_rejects)
         totals.finish()
@@ -184,23 +191,26 @@ class Run:
             units += record.counts[0].read
             self.progress(phase.name[3:], len(totals.digests), shards, units, unit)
 
-    def _add_shares_of_others(self, targets: Sequence[Path], totals: Totals) -> None:
-        for target in targets:
-            if target not in totals.digests:
-                record = read_record(target, verify=False)  # its own process has made or verified it
-                if record is None:
-                    raise FileNotFoundError(
-                        2, "a shard of another process is not there; do all share the folder?", target
-                    )
+    def _add_others(self, phase: Phase, targets: Sequence[Path], keys: Sequence[str], totals: Totals) -> None:
+        # A process has made or verified its own shards; one that leads and has none trusts no other.
+        verify, missing = self.engine.leads and not totals.digests, []
+        for place, target in enumerate(targets):
+            if target in totals.digests:
+                continue
+            if (record := self._made_before(target, keys[place], verify)) is None:
+                missing.append(place)
+            else:
                 totals.add(target, record)
+        if missing:
+            raise MissingShards(phase.name[3:], missing, len(targets), targets[missing[0]])
 
-    def _made_before(self, target: Path, key: str) -> ShardRecord | None:
+    def _made_before(self, target: Path, key: str, verify: bool = True) -> ShardRecord | None:
         """Return the record of a shard that is the one wanted, whole, and has its rejects, if these are wanted."""
-        record = read_record(target)
+        record = read_record(target, verify)
         if record is None or record.key != key:
             return None
-        rejects = _rejects(target)
-        if self.keep_rejects and not (record.rejects and rejects.exists() and digest(rejects) == record.rejects):
+        rejects, wanted = _rejects(target), self.keep_rejects and verify
+        if wanted and not (record.rejects and rejects.exists() and digest(rejects) == record.rejects):
             return None
         return record
 
@@ -218,6 +228,8 @@ class Run:
         self.engine.wait()  # nobody writes before all have read
         if (decided.get("key"), decided.get("files")) != (key, digests):
             began = time.perf_counter()
+            if self.engine.corpus is None:
+                raise Undecided(step.name)
             shards = [source.path for source in sources]
             work = folder / "decision"
             if isinstance(step, SharedStep):
