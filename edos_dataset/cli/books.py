@@ -12,6 +12,7 @@ from edos_dataset.cli.options import MODELS, AsJson, Engine, Force, MaxBad, Shar
 
 @explained()
 def books(
+    context: typer.Context,
     sources: Annotated[
         list[Path],
         typer.Argument(help="Files, folders and zip archives of books: text, TEI, HTML, EPUB.", show_default=False),
@@ -94,7 +95,7 @@ def books(
             keep_rejects=rejects,
             force=force,
             progress=progress,
-            **share_of(shard),
+            **share_of(context, shard),
         )
         manifest = make_books(inventory, out, pipeline, how)
     if manifest is None or told_share(manifest, out, as_json):  # else another process tells

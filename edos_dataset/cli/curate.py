@@ -24,6 +24,7 @@ from edos_dataset.cli.options import (
 
 @explained()
 def curate(
+    context: typer.Context,
     sources: Sources,
     out: Annotated[
         Path, typer.Option(help="Folder to write; one of an earlier run is brought up to date.", show_default=False)
@@ -114,7 +115,7 @@ def curate(
             keep_rejects=rejects,
             force=force,
             progress=progress,
-            **share_of(shard),
+            **share_of(context, shard),
         )
     if manifest is None or told_share(manifest, out, as_json):  # else another process tells
         return

@@ -74,12 +74,12 @@ def _checked(arguments: Sequence[str]) -> str:
     return arguments[0]
 
 
-def share_of(shard: str | None) -> dict[str, Any]:
+def share_of(context: typer.Context, shard: str | None) -> dict[str, Any]:
     """Return what the call of a command takes for `--shard`: the share, and the command line without it."""
     if shard is None:
         return {"share": None}
     number, count = map(int, shard.split("/"))
-    words = _without(typer.get_current_context().meta.get(ARGUMENTS, []))
+    words = _without(context.meta.get(ARGUMENTS, []))
     return {"share": Share(number, count), "arguments": words}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, means_in_context, unit
-from edos_dataset.augmentation.pool import PIECE_TURNS, Pool, read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, Pool, read_pool
 from edos_dataset.releases.dialogues import read_sources
 
 DIALOGUES = {"a": ["one", "two", "three", "four"], "none": [], "b": ["five"], "c": ["six", "seven"]}
@@ -36,7 +36,7 @@ def source(tmp_path):
 
 
 def pool_of(sources, store, turns=PIECE_TURNS, **options):
-    return read_pool(read_sources(sources, None, turns), store, **options)
+    return read_pool(read_sources(sources, None, turns), Embedding(store, **options))
 
 
 def test_every_turn_with_at_most_so_much_history(source, store):
