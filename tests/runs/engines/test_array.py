@@ -69,7 +69,10 @@ def test_an_array_job_ends_in_the_bytes_of_one_process(films, expected, monkeypa
     monkeypatch.chdir(films.parent)
     out = films.with_name("array")
     base = ["curate", "films", "--out", "array", *OPTIONS]
-    processes = [subprocess.Popen([sys.executable, "-m", "edos_dataset", "-q", *base, f"--shard={n}/3"], env=HERE) for n in (1, 2, 3)]
+    processes = [
+        subprocess.Popen([sys.executable, "-m", "edos_dataset", "-q", *base, f"--shard={n}/3"], env=HERE)
+        for n in (1, 2, 3)
+    ]
     while not list(out.glob(".run/01-*/*.json")):
         assert processes[1].poll() is None, "it ended before it was killed, with nothing made"
         time.sleep(0.005)

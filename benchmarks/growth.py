@@ -1,0 +1,187 @@
+"""What a run takes as its corpus grows: time, memory of the driver and of its workers, disk and files; and the corpus
+steps alone, on keys.
+
+    python benchmarks/growth.py FOLDER_WITH_OPUS_XML --sentences 100000 1000000 10000000 --keys 1000000 100000000
+
+The corpora are zip archives of OPUS XML made of the real files, words changed in each copy as in benchmarks/curate.py.
+Every run is a process of its own with two workers. The first size runs three times, the others once. A slope is that
+of log seconds by log size, by least squares, with its 95 % interval by Student's t; 1 is in proportion. What is there
+is kept: a size that stands in the JSON with the same code version is measured again only with --again. Writes
+benchmarks/growth.json and growth.png.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.growth_corpora import files_below, write_keys, write_zip
+from benchmarks.growth_picture import draw
+from benchmarks.machine import command_line, describe_machine
+from edos_dataset.runs.shards import write_text
+
+WORKERS = 2
+
+_MEASURE = """
+import json, resource, runpy, sys
+try:
+    runpy.run_module("edos_dataset", run_name="__main__")
+except SystemExit as stop:
+    code = stop.code or 0
+own, workers = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+seconds = own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime
+print(json.dumps({"driver_mib": own.ru_maxrss // 1024, "worker_mib": workers.ru_maxrss // 1024, "cpu_seconds": seconds,
+                  "code": code}), file=sys.stderr)
+"""
+
+_DECIDE = """
+import json, resource, sys, time
+from pathlib import Path
+from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates
+from edos_dataset.runs.engines.local import LocalEngine
+if __name__ == "__main__":
+    shards, work, name, workers = sorted(Path(sys.argv[1]).glob("*.parquet")), Path(sys.argv[2]), *sys.argv[3:]
+    step = CapUtterances() if name == "cap" else DropDuplicates(share=None)
+    began = time.perf_counter()
+    with LocalEngine(int(workers)) as engine:
+        removed = sum(map(len, step.decide_together(shards, work, engine)))
+    seconds = time.perf_counter() - began
+    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "driver_mib": own.ru_maxrss // 1024,
+                      "worker_mib": others.ru_maxrss // 1024, "removed": removed}))
+"""
+
+
+def environment() -> dict[str, str]:
+    """Return the variables of a measured process: without the network, one thread a process."""
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def of_corpus(source: Path, sentences: int, place: Path) -> dict[str, Any]:
+    """Make a corpus and curate it; return what that took."""
+    archive, out = place / "en.zip", place / "edos"
+    corpus = write_zip(source, archive, sentences)
+    began = time.perf_counter()
+    given = ["curate", str(archive), "--out", str(out), "--no-labels", "--workers", str(WORKERS), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, *given], capture_output=True, text=True, check=True, env=environment()
+    )
+    seconds = time.perf_counter() - began
+    manifest, used = json.loads(done.stdout), json.loads(done.stderr.splitlines()[-1])
+    stages = {stage["name"]: stage["seconds"] for stage in manifest["stages"]}
+    kept = {"run": list(files_below(out / ".run")), "published": list(files_below(out / "os"))}
+    disk = {name: sum(path.stat().st_size for path in paths) for name, paths in kept.items()}
+    return {
+        **corpus,
+        "zip_bytes": archive.stat().st_size,
+        "seconds": round(seconds, 2),
+        **used,
+        "stages": stages,
+        "stage_seconds": round(sum(stages.values()), 2),
+        "shards": manifest["shards"]["total"],
+        "files_of_run": len(kept["run"]),
+        "files_published": len(kept["published"]),
+        "bytes_a_sentence": {name: round(size / corpus["sentences"], 1) for name, size in disk.items()},
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def of_keys(keys: int, place: Path) -> list[dict[str, Any]]:
+    """Make shards of keys and let the corpus steps decide over them; return what each took."""
+    shards = write_keys(place / "keys", keys)
+    rows = []
+    for name in ("cap", "duplicates"):
+        work = place / name
+        arguments = [str(place / "keys"), str(work), name, str(WORKERS)]
+        script = place / "decide.py"
+        script.write_text(_DECIDE, encoding="utf-8")  # its workers import it again
+        paths = os.pathsep.join(filter(None, sys.path))
+        done = subprocess.run(
+            [sys.executable, str(script), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**environment(), "PYTHONPATH": paths},
+        )
+        passage = list(files_below(work))
+        row = {"step": name, "keys": keys, "shards": len(shards), **json.loads(done.stdout)}
+        row |= {"passage_files": len(passage), "bytes_a_key": sum(path.stat().st_size for path in passage) / keys}
+        rows.append(row | {"load": round(os.getloadavg()[0], 1)})
+    return rows
+
+
+def slope(sizes: Sequence[float], values: Sequence[float]) -> dict[str, float | None]:
+    """Return the slope of log values by log sizes, with its 95 % interval where there are more than two points."""
+    from scipy.stats import linregress, t
+
+    if len(set(sizes)) < 2:
+        return {"slope": None, "low": None, "high": None}
+    fit = linregress(np.log(sizes), np.log(values))
+    if len(sizes) < 3:
+        return {"slope": round(float(fit.slope), 3), "low": None, "high": None}
+    reach = float(t.ppf(0.975, len(sizes) - 2) * fit.stderr)
+    return {name: round(float(fit.slope + sign * reach), 3) for name, sign in (("slope", 0), ("low", -1), ("high", 1))}
+
+
+def summary(result: dict[str, Any]) -> dict[str, Any]:
+    """Return slopes, and memory at the largest size as a share of that at the next smaller one."""
+    runs, found = result["corpora"], {}
+    for name in ("seconds", "cpu_seconds", "stage_seconds"):
+        found[f"corpus {name}"] = slope([run["sentences"] for run in runs], [run[name] for run in runs])
+    for step in ("cap", "duplicates"):
+        rows = [row for row in result["keys"] if row["step"] == step]
+        found[f"{step} cpu_seconds"] = slope([row["keys"] for row in rows], [row["cpu_seconds"] for row in rows])
+    sizes = sorted({run["sentences"] for run in runs})
+    growth = {}
+    for name in ("driver_mib", "worker_mib"):
+        most = [max(run[name] for run in runs if run["sentences"] == size) for size in sizes]
+        growth[name] = round(most[-1] / most[-2], 3) if len(most) > 1 else None
+    return {"slopes": found, "memory_of_the_largest_by_the_next": growth}
+
+
+def main() -> None:
+    """Measure what is not there yet, and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--sentences", type=int, nargs="*", default=[100_000, 1_000_000])
+    parser.add_argument("--keys", type=int, nargs="*", default=[1_000_000, 10_000_000])
+    parser.add_argument("--repeats", type=int, default=3, help="of the least size")
+    parser.add_argument("--again", action="store_true", help="measure all sizes again")
+    parser.add_argument("--work", type=Path, help="folder for corpora and runs, several times their size")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    there = arguments.out.exists() and not arguments.again
+    result = json.loads(arguments.out.read_text(encoding="utf-8")) if there else {"corpora": [], "keys": []}
+    wanted = [size for size in arguments.sentences if size not in {run["wanted"] for run in result["corpora"]}]
+    for size in sorted(wanted):
+        for _ in range(arguments.repeats if size == min(arguments.sentences) else 1):
+            with tempfile.TemporaryDirectory(dir=arguments.work) as place:
+                result["corpora"].append({"wanted": size, **of_corpus(arguments.source, size, Path(place))})
+            save(arguments.out, result)
+    for size in sorted(set(arguments.keys) - {row["keys"] for row in result["keys"]}):
+        with tempfile.TemporaryDirectory(dir=arguments.work) as place:
+            result["keys"] += of_keys(size, Path(place))
+        save(arguments.out, result)
+
+
+def save(out: Path, result: dict[str, Any]) -> None:
+    """Write what is measured so far, and its picture."""
+    result |= {"command": command_line(), "date": date.today().isoformat(), "machine": describe_machine()}
+    result |= summary(result)
+    write_text(out, json.dumps(result, indent=1) + "\n")
+    draw(result, out.with_suffix(".png"))
+    print(json.dumps(result["slopes"]), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
