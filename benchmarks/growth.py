@@ -78,7 +78,7 @@ def of_corpus(source: Path, sentences: int, place: Path) -> dict[str, Any]:
     )
     seconds = time.perf_counter() - began
     manifest, used = json.loads(done.stdout), json.loads(done.stderr.splitlines()[-1])
-    stages = {stage["name"]: stage["seconds"] for stage in manifest["stages"]}
+    stages = {stage["stage"]: stage["seconds"] for stage in manifest["stages"]}
     kept = {"run": list(files_below(out / ".run")), "published": list(files_below(out / "os"))}
     disk = {name: sum(path.stat().st_size for path in paths) for name, paths in kept.items()}
     return {

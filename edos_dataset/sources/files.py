@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
+from edos_dataset.sources.directories import Directory, open_archive
 from edos_dataset.sources.members import unpack_member
 from edos_dataset.sources.parsed import ReadError
 
@@ -94,11 +95,11 @@ def _read_member(location: Path, member: str, max_bytes: int, size: int | None) 
 
 
 @lru_cache(maxsize=4)
-def _archive(location: Path, modified: int, size: int, process: int) -> zipfile.ZipFile:
+def _archive(location: Path, modified: int, size: int, process: int) -> zipfile.ZipFile | Directory:
     """Keep an archive open: reading the directory of the OPUS archive takes seconds, and a shard reads a hundred of its
     members.
     """
-    return zipfile.ZipFile(open_file(location))
+    return open_archive(open_file(location))
 
 
 def _check_size(expected: int | None, found: int) -> None:
