@@ -23,6 +23,7 @@ _LOCATOR64 = struct.Struct("<4sLQL")  # where that is
 _ENTRY = struct.Struct("<28x3H12x")  # lengths of name, extra field and comment, which follow
 _LOCAL = struct.Struct("<26x2H")  # lengths of name and extra field, which follow
 _LONGEST = 0xFFFF  # of what follows, each
+_LONGEST_ENTRY = _ENTRY.size + 3 * _LONGEST
 _BLOCK = 1 << 20
 
 
@@ -70,8 +71,8 @@ class Directory:
         self._stream.seek(self._begin)
         data, base, at = b"", self._begin, 0
         for number in range(len(self._hashes)):
-            if len(data) - at < _ENTRY.size + 3 * _LONGEST:
-                data, base, at = data[at:] + self._stream.read(_BLOCK), base + at, 0
+            if len(data) - at < _LONGEST_ENTRY:
+                data, base, at = data[at:] + self._stream.read(max(_BLOCK, _LONGEST_ENTRY)), base + at, 0
             if data[at : at + 4] != b"PK\1\2":
                 raise zipfile.BadZipFile(f"entry {number:,} of the directory is damaged")
             lengths = _ENTRY.unpack_from(data, at)
