@@ -54,7 +54,7 @@ def merge(
             "I/N` first"
         )
     out = out.absolute()
-    given = {"workers": workers, "engine": engine, "force": force, "as_json": as_json}
+    given: dict[str, Any] = {"workers": workers, "engine": engine, "force": force, "as_json": as_json}
     given |= {"trust_remote_code": trust_remote_code, "out": out, "shard": None}
     for job in jobs:
         command, words = _checked(job.arguments), [word for word in job.arguments[1:] if word != "--dry-run"]

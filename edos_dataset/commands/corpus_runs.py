@@ -178,7 +178,7 @@ def take_share(corpus: Corpus, documents: pa.Table, out: Path, pipeline: Pipelin
                 documents = with_contents(documents)
                 corpus.made_of(pipeline, documents).check(folder)
                 run.write_inputs(corpus.parts(documents))
-            job = ArrayJob(list(how.arguments), os.getcwd(), how.share.count, key, digest(run.index))
+            job = ArrayJob(list(how.arguments), os.getcwd(), how.share.total, key, digest(run.index))
             job.write(record)
         left: dict[str, Any] = {"phase": None, "missing": None, "undecided": None}
         try:

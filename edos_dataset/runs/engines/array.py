@@ -19,10 +19,10 @@ _MOST = 100_000
 
 
 class Share(NamedTuple):
-    """Which process of an array job this is: a number from 1 to `count`, or 0 for the merge."""
+    """Which process of an array job this is: a number from 1 to `total`, or 0 for the merge."""
 
     number: int
-    count: int
+    total: int
 
     @classmethod
     def parse(cls, text: str) -> "Share":
@@ -46,11 +46,11 @@ class Share(NamedTuple):
 
     def owner(self, place: int) -> int:
         """Return the number of the share that makes the shard at a place, from 0."""
-        return place % self.count + 1
+        return place % self.total + 1
 
     def __str__(self) -> str:
         """Return it as `parse` reads it."""
-        return f"{self.number}/{self.count}"
+        return f"{self.number}/{self.total}"
 
 
 class Unfinished(Exception):
@@ -92,8 +92,8 @@ class ArrayEngine:
         self._inner.__exit__(kind, error, trace)
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
-        """Return every `count`-th item from this process's own on; for the merge none."""
-        return items[:0] if self._mine.merges else items[self._mine.number - 1 :: self._mine.count]
+        """Return every `total`-th item from this process's own on; for the merge none."""
+        return items[:0] if self._mine.merges else items[self._mine.number - 1 :: self._mine.total]
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield the results of this process's tasks."""
