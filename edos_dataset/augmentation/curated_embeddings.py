@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 
 from edos_dataset.arrays import unnest
 from edos_dataset.runs.shards import read_record, read_shard
-from edos_dataset.schema.tables import ENCODED
 
 _EMBEDDINGS = ("embeddings", "embedded_by")
 
@@ -68,7 +67,7 @@ class CuratedEmbeddings:
         if _said(rows) != _said(table):  # a folder of another content, or one that was edited
             return table
         for name in _EMBEDDINGS:
-            table = table.append_column(ENCODED.field(name), rows[name])
+            table = table.append_column(name, rows[name])
         return table
 
 
