@@ -6,8 +6,8 @@ steps alone, on keys.
 The corpora are zip archives of OPUS XML made of the real files, words changed in each copy as in benchmarks/curate.py.
 Every run is a process of its own with two workers. The first size runs three times, the others once. A slope is that
 of log seconds by log size, by least squares, with its 95 % interval by Student's t; 1 is in proportion. What is there
-is kept: a size that stands in the JSON with the same code version is measured again only with --again. Writes
-benchmarks/growth.json and growth.png.
+is kept: a size that stands in the JSON is measured again only with --again. Writes benchmarks/growth.json and
+growth.png.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.growth_corpora import files_below, write_keys, write_zip
+from benchmarks.growth_corpora import files_below, write_keys, write_members, write_zip
 from benchmarks.growth_picture import draw
 from benchmarks.machine import command_line, describe_machine
 from edos_dataset.runs.shards import write_text
@@ -59,6 +59,16 @@ if __name__ == "__main__":
     cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
     print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "driver_mib": own.ru_maxrss // 1024,
                       "worker_mib": others.ru_maxrss // 1024, "removed": removed}))
+"""
+
+_OPEN = """
+import json, resource, sys, time, zipfile
+from edos_dataset.sources.directories import open_archive
+before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+archive = {"zipfile": zipfile.ZipFile, "ours": open_archive}[sys.argv[2]](open(sys.argv[1], "rb"))
+archive.getinfo("OpenSubtitles/xml/en/2000/1/1.xml")
+seconds = time.process_time() - began
+print(json.dumps({"mib": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, "cpu_seconds": seconds}))
 """
 
 
@@ -120,6 +130,22 @@ def of_keys(keys: int, place: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def of_directory(members: int, place: Path) -> dict[str, Any]:
+    """Return what a worker takes to open a zip of so many members, by `zipfile` and by `sources.directories`."""
+    write_members(place / "many.zip", members)
+    found: dict[str, Any] = {"members": members}
+    for name in ("zipfile", "ours"):
+        done = subprocess.run(
+            [sys.executable, "-c", _OPEN, str(place / "many.zip"), name],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment(),
+        )
+        found[name] = {key: round(value, 2) for key, value in json.loads(done.stdout).items()}
+    return found
+
+
 def slope(sizes: Sequence[float], values: Sequence[float]) -> dict[str, float | None]:
     """Return the slope of log values by log sizes, with its 95 % interval where there are more than two points."""
     from scipy.stats import linregress, t
@@ -155,8 +181,9 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--sentences", type=int, nargs="*", default=[100_000, 1_000_000])
     parser.add_argument("--keys", type=int, nargs="*", default=[1_000_000, 10_000_000])
+    parser.add_argument("--members", type=int, default=450_000, help="of the zip archive whose directory is read")
     parser.add_argument("--repeats", type=int, default=3, help="of the least size")
-    parser.add_argument("--again", action="store_true", help="measure all sizes again")
+    parser.add_argument("--again", action="store_true", help="measure everything again")
     parser.add_argument("--work", type=Path, help="folder for corpora and runs, several times their size")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -171,6 +198,10 @@ def main() -> None:
     for size in sorted(set(arguments.keys) - {row["keys"] for row in result["keys"]}):
         with tempfile.TemporaryDirectory(dir=arguments.work) as place:
             result["keys"] += of_keys(size, Path(place))
+        save(arguments.out, result)
+    if result.get("directory", {}).get("members") != arguments.members:
+        with tempfile.TemporaryDirectory(dir=arguments.work) as place:
+            result["directory"] = of_directory(arguments.members, Path(place))
         save(arguments.out, result)
 
 

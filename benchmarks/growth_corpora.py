@@ -76,6 +76,13 @@ def _keys(dice: np.random.Generator, dialogues: int) -> np.ndarray:
     return np.where(dice.random(shape) < 0.3, frequent, single)
 
 
+def write_members(target: Path, members: int) -> None:
+    """Write a zip archive of empty members with names like those of OPUS."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for number in range(members):
+            archive.writestr(zipfile.ZipInfo(f"OpenSubtitles/xml/en/2000/{number}/{number}.xml"), b"")
+
+
 def files_below(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder."""
     return (path for path in folder.rglob("*") if path.is_file())
