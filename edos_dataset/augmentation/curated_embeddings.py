@@ -1,6 +1,8 @@
 """The embeddings that `edos curate` left in the runs of its folders, for dialogues that are read from there again.
 
-They are not published, but where a recipe embeds turns (the stage "encode") the shards that it wrote hold them.
+They are not published, but where a recipe embeds turns (the stage "encode") the shards that it wrote hold them. The
+last bit of one in four hundred float16 numbers is another one than if the pool were embedded anew, whose batches are
+others; that encoder must be the one of the extension, as with `--weak-model linear-weak` and all-MiniLM-L6-v2.
 Memory: the ids of the dialogues and 8 bytes for each, and the shards that one table comes from.
 """
 

@@ -14,7 +14,7 @@ from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.extended import COUNTS
 from edos_dataset.augmentation.extension import Extension, Say
 from edos_dataset.augmentation.learners import check_learner, learner_of
-from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, Pool, read_pool
 from edos_dataset.augmentation.rows import rows_of_seed
 from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.augmentation.steps import PAPERS, Step
@@ -24,6 +24,7 @@ from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.single import write_single
 from edos_dataset.releases.dialogues import read_sources
+from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.runs.folder import OutputFolder
@@ -93,15 +94,9 @@ def extend(
     ):
         made_of.check(folder)
         store = VectorStore(folder.run / "vectors", chosen)
-        say("reading and embedding the pool")
-        progress = lambda turns: say(f"embedding the pool: {turns:,} turns")  # noqa: E731
-        known = CuratedEmbeddings.find(sources if crew.leads else [], chosen.identity)
-        tables_of_pool = known.added(read_sources(sources, config, PIECE_TURNS))
-        pool = read_pool(tables_of_pool, Embedding(store, history, every_turn), crew, progress)
+        pool = _pool_of(sources, config, Embedding(store, history, every_turn), crew, say)
         if not crew.leads:
             return None
-        if not pool.pieces:
-            raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
         trainer, keep = learner_of(learner, folder.run / "learner", chosen.device), Run(folder.run, crew).keep
         extension = Extension(folder.run, keep, tables, pool, store, trainer, memory, say)
         for number, step in enumerate(steps, 1):
@@ -116,6 +111,17 @@ def extend(
         made_of.write(folder, {"labels": counts["rows"]})
         folder.commit()
     return counts
+
+
+def _pool_of(sources: Sequence[Path], config: str | None, embedding: Embedding, crew: Engine, say: Say) -> Pool:
+    """Return the pool, embedded, which in a process that doesn't lead is empty."""
+    say("reading and embedding the pool")
+    known = CuratedEmbeddings.find(sources if crew.leads else [], embedding.store.encoder.identity)
+    tables = known.added(read_sources(sources, config, PIECE_TURNS))
+    pool = read_pool(tables, embedding, crew, lambda turns: say(f"embedding the pool: {turns:,} turns"))
+    if crew.leads and not pool.pieces:
+        raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
+    return pool
 
 
 def _parameters_of(steps: Sequence[Step]) -> dict[str, Any]:
