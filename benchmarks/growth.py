@@ -13,11 +13,13 @@ growth.png.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -39,8 +41,7 @@ except SystemExit as stop:
     code = stop.code or 0
 own, workers = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
 seconds = own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime
-print(json.dumps({"driver_mib": own.ru_maxrss // 1024, "worker_mib": workers.ru_maxrss // 1024, "cpu_seconds": seconds,
-                  "code": code}), file=sys.stderr)
+print(json.dumps({"cpu_seconds": seconds, "code": code}), file=sys.stderr)
 """
 
 _DECIDE = """
@@ -57,24 +58,65 @@ if __name__ == "__main__":
     seconds = time.perf_counter() - began
     own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
-    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "driver_mib": own.ru_maxrss // 1024,
-                      "worker_mib": others.ru_maxrss // 1024, "removed": removed}))
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "removed": removed}))
 """
 
 _OPEN = """
-import json, resource, sys, time, zipfile
+import json, re, sys, time, zipfile
+from pathlib import Path
 from edos_dataset.sources.directories import open_archive
-before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+def peak():  # of this program alone; that of getrusage is also that of the one which started it
+    return int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
+before, began = peak(), time.process_time()
 archive = {"zipfile": zipfile.ZipFile, "ours": open_archive}[sys.argv[2]](open(sys.argv[1], "rb"))
 archive.getinfo("OpenSubtitles/xml/en/2000/1/1.xml")
 seconds = time.process_time() - began
-print(json.dumps({"mib": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, "cpu_seconds": seconds}))
+print(json.dumps({"mib": (peak() - before) / 1024, "cpu_seconds": seconds}))
 """
 
 
 def environment() -> dict[str, str]:
     """Return the variables of a measured process: without the network, one thread a process."""
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    paths = os.pathsep.join(filter(None, sys.path))
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+
+
+def run_watched(command: Sequence[str]) -> tuple[str, str, dict[str, int]]:
+    """Run a command; return what it writes to both streams, and the peak memory of it and of the largest of the
+    processes that it starts, in MiB, looked up in /proc every half a second.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    peaks = {"driver_mib": 0, "worker_mib": 0}
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as told:
+        process = subprocess.Popen(command, stdout=printed, stderr=told, env=environment())
+        while process.poll() is None:
+            peaks["driver_mib"] = max(peaks["driver_mib"], peak_mib(process.pid))
+            peaks["worker_mib"] = max([peaks["worker_mib"], *map(peak_mib, children_of(process.pid))])
+            time.sleep(0.5)
+        for stream in (printed, told):
+            stream.seek(0)
+        if process.returncode:
+            raise RuntimeError(f"{command[0]} failed: {told.read()[-2000:]}")
+        return printed.read(), told.read(), peaks
+
+
+def children_of(process: int) -> list[int]:
+    """Return the processes that a process has started and that have not ended."""
+    with suppress(OSError):
+        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return []
+
+
+def peak_mib(process: int) -> int:
+    """Return the peak memory of a process so far, in MiB; 0 where it has ended. That of `getrusage` would be that of
+    the process which started it, too.
+    """
+    with suppress(OSError):
+        if found := re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text(encoding="ascii")):
+            return int(found[1]) // 1024
+    return 0
 
 
 def of_corpus(source: Path, sentences: int, place: Path) -> dict[str, Any]:
@@ -83,11 +125,9 @@ def of_corpus(source: Path, sentences: int, place: Path) -> dict[str, Any]:
     corpus = write_zip(source, archive, sentences)
     began = time.perf_counter()
     given = ["curate", str(archive), "--out", str(out), "--no-labels", "--workers", str(WORKERS), "--json"]
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, *given], capture_output=True, text=True, check=True, env=environment()
-    )
+    printed, told, peaks = run_watched([sys.executable, "-c", _MEASURE, *given])
     seconds = time.perf_counter() - began
-    manifest, used = json.loads(done.stdout), json.loads(done.stderr.splitlines()[-1])
+    manifest, used = json.loads(printed), json.loads(told.splitlines()[-1]) | peaks
     stages = {stage["stage"]: stage["seconds"] for stage in manifest["stages"]}
     kept = {"run": list(files_below(out / ".run")), "published": list(files_below(out / "os"))}
     disk = {name: sum(path.stat().st_size for path in paths) for name, paths in kept.items()}
@@ -115,16 +155,9 @@ def of_keys(keys: int, place: Path) -> list[dict[str, Any]]:
         arguments = [str(place / "keys"), str(work), name, str(WORKERS)]
         script = place / "decide.py"
         script.write_text(_DECIDE, encoding="utf-8")  # its workers import it again
-        paths = os.pathsep.join(filter(None, sys.path))
-        done = subprocess.run(
-            [sys.executable, str(script), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**environment(), "PYTHONPATH": paths},
-        )
+        printed, _, peaks = run_watched([sys.executable, str(script), *arguments])
         passage = list(files_below(work))
-        row = {"step": name, "keys": keys, "shards": len(shards), **json.loads(done.stdout)}
+        row = {"step": name, "keys": keys, "shards": len(shards), **json.loads(printed), **peaks}
         row |= {"passage_files": len(passage), "bytes_a_key": sum(path.stat().st_size for path in passage) / keys}
         rows.append(row | {"load": round(os.getloadavg()[0], 1)})
     return rows
@@ -162,7 +195,7 @@ def slope(sizes: Sequence[float], values: Sequence[float]) -> dict[str, float | 
 def summary(result: dict[str, Any]) -> dict[str, Any]:
     """Return slopes, and memory at the largest size as a share of that at the next smaller one."""
     runs, found = result["corpora"], {}
-    for name in ("seconds", "cpu_seconds", "stage_seconds"):
+    for name in ("seconds", "cpu_seconds"):
         found[f"corpus {name}"] = slope([run["sentences"] for run in runs], [run[name] for run in runs])
     for step in ("cap", "duplicates"):
         rows = [row for row in result["keys"] if row["step"] == step]
