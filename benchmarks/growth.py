@@ -205,6 +205,12 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
     for name in ("driver_mib", "worker_mib"):
         most = [max(run[name] for run in runs if run["sentences"] == size) for size in sizes]
         growth[name] = round(most[-1] / most[-2], 3) if len(most) > 1 else None
+    if len(sizes) > 1:  # slopes of small sizes are less than 1 for what a run takes however small it is
+        per_unit, startup = np.polyfit([run["sentences"] for run in runs], [run["cpu_seconds"] for run in runs], 1)
+        found["corpus cpu_seconds"] |= {
+            "microseconds_a_sentence": round(1e6 * per_unit, 1),
+            "startup": round(startup, 1),
+        }
     return {"slopes": found, "memory_of_the_largest_by_the_next": growth}
 
 
