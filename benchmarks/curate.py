@@ -42,12 +42,12 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
     recognition.
     """
     sources = sorted(source.rglob("*.xml"))
-    words = sorted({word for path in sources for _, word in _WORD.findall(path.read_bytes()) if word.islower()})
+    words = words_of([path.read_bytes() for path in sources])
     written = []
     for number, path in enumerate(sources):
         data = path.read_bytes()
         for copy in range(copies):
-            changed = _change_words(data, words, number * copies + copy)
+            changed = change_words(data, words, number * copies + copy)
             file = target / "en" / "2000" / str(1000 + number * copies + copy) / f"{copy}.xml"
             file.parent.mkdir(parents=True)
             file.write_bytes(changed)
@@ -55,7 +55,13 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
     return written
 
 
-def _change_words(data: bytes, words: Sequence[bytes], seed: int) -> bytes:
+def words_of(files: Sequence[bytes]) -> list[bytes]:
+    """Return the words of OPUS files that may stand for each other."""
+    return sorted({word for data in files for _, word in _WORD.findall(data) if word.islower()})
+
+
+def change_words(data: bytes, words: Sequence[bytes], seed: int) -> bytes:
+    """Return an OPUS file with other words in place of two in five of its own."""
     dice = Random(seed)
 
     def other(found: re.Match[bytes]) -> bytes:

@@ -24,7 +24,7 @@ from rich.table import Table
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.augmentation.labelled import labelled_of
-from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, read_pool
 from edos_dataset.augmentation.spreading import Conflict, SpreadingRules, agreement_of_seeds, spread
 from edos_dataset.crowd.seed import read_seed
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
@@ -52,7 +52,7 @@ def main() -> None:
     train, labels = read_dialogues(arguments.seed, ["train"], store, arguments.history)
     held_out, _ = read_dialogues(arguments.seed, ["validation", "test"], store, arguments.history)
     tables = read_sources(arguments.pool, None, PIECE_TURNS)
-    pool = read_pool(tables, store, arguments.history).candidates
+    pool = read_pool(tables, Embedding(store, arguments.history)).candidates
     rows = [measure(threshold, train, labels, pool, held_out) for threshold in arguments.thresholds]
     command = "python evaluation/spreading.py --seed SEED --pool POOL --work WORK"
     facts = {

@@ -115,29 +115,40 @@ class VectorStore:
     folder: Path
     encoder: Encoder
 
-    def turns(self, texts: Sequence[str]) -> Halves:
-        """Return the embeddings of turns, a read-only memory map [len(texts), dim], as the encoder leaves them."""
-        return self._kept("turns", _content(texts), lambda: self._encode(texts))
+    def turns(self, texts: Sequence[str], known: Floats | None = None) -> Halves:
+        """Return the embeddings of turns, a read-only memory map [len(texts), dim], as the encoder leaves them.
 
-    def dialogues(self, dialogues: Sequence[Sequence[str]]) -> Halves:
+        Args:
+            texts: the turns.
+            known: their embeddings [len(texts), dim], where the encoder has made them before.
+        """
+        return self._kept("turns", _content(texts), lambda: self._encode(texts) if known is None else known)
+
+    def dialogues(self, dialogues: Sequence[Sequence[str]], known: Floats | None = None) -> Halves:
         """Return the vectors of dialogues, a read-only memory map [len(dialogues), dim] of rows of length 1; their
         turns' embeddings are kept too.
 
         Args:
             dialogues: turns of each dialogue, oldest first.
+            known: embeddings of all these turns, as of `turns`.
 
         Raises:
             ValueError: a dialogue has no turns.
         """
         texts = list(chain.from_iterable(dialogues))
-        return self._dialogues(texts, np.cumsum([0, *map(len, dialogues)]), lambda: self.turns(texts))
+        return self._dialogues(texts, np.cumsum([0, *map(len, dialogues)]), lambda: self.turns(texts, known))
 
-    def in_context(self, texts: Sequence[str], offsets: Offsets, history: int | None = None) -> Halves:
+    def in_context(
+        self, texts: Sequence[str], offsets: Offsets, history: int | None = None, known: Floats | None = None
+    ) -> Halves:
         """Return the vector of every turn with its history, a read-only memory map [turns, dim] of rows of length 1;
-        arguments as for `means_in_context`.
+        arguments as for `means_in_context`, and `known` as for `turns`.
         """
         offsets = np.asarray(offsets)
-        make = lambda: unit(means_in_context(np.asarray(self.turns(texts), np.float32), offsets, history))  # noqa: E731
+
+        def make() -> Floats:
+            return unit(means_in_context(np.asarray(self.turns(texts, known), np.float32), offsets, history))
+
         return self._kept(f"turns after {history}", _shape(texts, offsets), make)
 
     def of_table(self, table: pa.Table) -> Halves:

@@ -1,22 +1,34 @@
 """The pool: dialogues without labels, and in them every turn that may get one, with its history."""
 
 import hashlib
+import json
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.arrays import Ints, unnest
+from edos_dataset.arrays import Floats, Ints, unnest
 from edos_dataset.augmentation.embeddings import Halves, VectorStore
 from edos_dataset.augmentation.guards import Dialogues
+from edos_dataset.labeling.stages import embedded_by, embeddings_of
+from edos_dataset.runs.cutting import numbered
+from edos_dataset.runs.engines.base import Engine
+from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.shards import read_shard, write_shard, write_text
 
-PIECE_TURNS = 50_000
-"""Turns that are embedded, and kept, at a time: about 200 MB of memory for 384 dimensions."""
+PIECE_TURNS = 10_000
+"""Turns that are embedded, and kept, at a time: the unit of work, half a minute of a core, and of memory, about 40 MB
+for 384 dimensions.
+"""
+
+_COLUMNS = ("dialogue_id", "turns", "embeddings", "embedded_by")
 
 T = TypeVar("T")
 
@@ -137,50 +149,101 @@ class Pool:
         return f"{piece.ids[dialogue].as_py()}@{turn - int(piece.offsets[dialogue]) + 1}"
 
 
+@dataclass(frozen=True)
+class Embedding:
+    """How what may get a label is embedded; it goes with every task to a worker.
+
+    Attributes:
+        store: where the vectors are kept.
+        history: earlier turns that go with a turn at most; None for all.
+        every_turn: every turn may get a label; else only the last one of each dialogue.
+    """
+
+    store: VectorStore
+    history: int | None = 4
+    every_turn: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the history."""
+        if self.history is not None and self.history < 0:
+            raise ValueError(f"history must be 0 or more earlier turns, or none for all, got {self.history}")
+
+    def piece(self, table: pa.Table) -> Piece | None:
+        """Return some dialogues with the vectors of what may get a label; None where no dialogue has a turn."""
+        turns, offsets = unnest(table, "turns")
+        filled = np.flatnonzero(np.diff(offsets))  # a dialogue without turns has nothing to label
+        if not len(filled):
+            return None
+        ids = table["dialogue_id"].combine_chunks().take(pa.array(filled))
+        offsets = np.append(offsets[filled], offsets[-1])
+        there = embedded_by(table, self.store.encoder.identity)
+        rows, vectors = self._vectors(turns.field("text").to_pylist(), offsets, embeddings_of(table) if there else None)
+        return Piece(ids, turns, offsets, rows, vectors)
+
+    def fill(self, path: Path) -> int:
+        """Embed a piece that lies in a file, in a worker; return its turns."""
+        piece = self.piece(read_shard(path))
+        return 0 if piece is None else len(piece.turns)
+
+    def _vectors(self, texts: list[str], offsets: Ints, known: Floats | None) -> tuple[Ints, Halves]:
+        """Return which turns may get a label, and their vectors."""
+        history = self.history
+        if self.every_turn:
+            return np.arange(len(texts)), self.store.in_context(texts, offsets, history, known)
+        spans = [
+            (start if history is None else max(start, end - 1 - history), end)
+            for start, end in pairwise(offsets.tolist())
+        ]
+        if known is not None:
+            known = np.concatenate([known[start:end] for start, end in spans])
+        return offsets[1:] - 1, self.store.dialogues([texts[start:end] for start, end in spans], known)
+
+
 def read_pool(
     tables: Iterable[pa.Table],
-    store: VectorStore,
-    history: int | None = 4,
-    every_turn: bool = True,
+    embedding: Embedding,
+    engine: Engine | None = None,
     progress: Callable[[int], object] = lambda turns: None,
 ) -> Pool:
     """Take the dialogues of a pool and embed what may get a label.
 
+    The pieces are embedded wherever the engine has its workers, which leave the vectors in the store; the pieces
+    lie there, too, until that is done. Neither the engine nor its workers change a byte.
+
     Args:
-        tables: the dialogues, `dialogue_id` and `turns`, about PIECE_TURNS turns each; they are read one by one.
-        store: where the vectors are kept.
-        history: earlier turns that go with a turn at most; None for all.
-        every_turn: every turn may get a label; else only the last one of each dialogue.
+        tables: the dialogues, `dialogue_id` and `turns`, about PIECE_TURNS turns each, which are read one by one; with
+            the columns `embeddings` and `embedded_by` what the store's encoder made of them is taken from there. Only
+            the process that leads looks at them.
+        embedding: how they are embedded.
+        engine: by default this process.
         progress: called with the number of turns done, after each piece.
 
+    Returns:
+        The pool; in a process that doesn't lead one without pieces.
+
     Raises:
-        ValueError: the history is negative. Errors of the tables' reader go through.
+        ValueError: errors of the tables' reader.
+        WorkerDied: a worker was killed.
     """
-    if history is not None and history < 0:
-        raise ValueError(f"history must be 0 or more earlier turns, or none for all, got {history}")
-    pieces, done = [], 0
-    for table in tables:
-        turns, offsets = unnest(table, "turns")
-        filled = np.flatnonzero(np.diff(offsets))  # a dialogue without turns has nothing to label
-        if not len(filled):
-            continue
-        ids = table["dialogue_id"].combine_chunks().take(pa.array(filled))
-        piece = _piece(ids, turns, np.append(offsets[filled], offsets[-1]), store, history, every_turn)
-        pieces.append(piece)
-        done += len(piece.turns)
+    crew = engine or LocalEngine()
+    folder = embedding.store.folder / "pool"
+    listing = folder / "index.json"
+    if crew.leads:
+        names = []
+        for part in numbered(tables):
+            wanted = [name for name in _COLUMNS if name in part.rows.column_names]
+            write_shard(folder / f"{part.name}.parquet", part.rows.select(wanted))
+            names.append(part.name)
+        write_text(listing, json.dumps(names))
+    crew.wait()
+    paths = [folder / f"{name}.parquet" for name in json.loads(listing.read_text(encoding="utf-8"))]
+    done = 0
+    for turns in crew.map(embedding.fill, crew.share(paths)):
+        done += turns
         progress(done)
-    return Pool(pieces, history)
-
-
-def _piece(
-    ids: pa.Array, turns: pa.StructArray, offsets: Ints, store: VectorStore, history: int | None, every_turn: bool
-) -> Piece:
-    """Return some dialogues with the vectors of what may get a label."""
-    texts = turns.field("text").to_pylist()
-    if every_turn:
-        return Piece(ids, turns, offsets, np.arange(len(texts)), store.in_context(texts, offsets, history))
-    dialogues = [
-        texts[start if history is None else max(start, end - 1 - history) : end]
-        for start, end in pairwise(offsets.tolist())
-    ]
-    return Piece(ids, turns, offsets, offsets[1:] - 1, store.dialogues(dialogues))
+    crew.wait()
+    if not crew.leads:
+        return Pool([], embedding.history)
+    pieces = [embedding.piece(read_shard(path)) for path in paths]
+    shutil.rmtree(folder)
+    return Pool([piece for piece in pieces if piece is not None], embedding.history)

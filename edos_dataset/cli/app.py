@@ -26,6 +26,7 @@ from edos_dataset.cli.hydrate import hydrate
 from edos_dataset.cli.inspect import inspect
 from edos_dataset.cli.label import label
 from edos_dataset.cli.labels_only import labels_only
+from edos_dataset.cli.merge import ARGUMENTS, merge
 from edos_dataset.cli.plan import plan
 from edos_dataset.cli.publish import publish
 from edos_dataset.cli.recipe import recipe
@@ -46,6 +47,7 @@ class _Commands(TyperGroup):
         end = args.index("--") if "--" in args else len(args)
         found = [word for word in args[:end] if word in _ANYWHERE]
         rest = [word for word in args[:end] if word not in _ANYWHERE]
+        ctx.meta[ARGUMENTS] = [*rest, *args[end:]]
         return super().parse_args(ctx, [*found, *rest, *args[end:]])
 
 
@@ -124,6 +126,7 @@ for command in (
     publish,
     labels_only,
     hydrate,
+    merge,
 ):
     app.command()(command)
 for of_crowd in (select, hits, invite, serve, answers, export, workers, agreement, judgements, seed):

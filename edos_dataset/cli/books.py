@@ -7,11 +7,12 @@ import typer
 
 from edos_dataset.cli.console import emit, progress_bars
 from edos_dataset.cli.errors import check_bad, explained
-from edos_dataset.cli.options import MODELS, Address, AsJson, Engine, Force, MaxBad, TrustRemoteCode, Workers
+from edos_dataset.cli.options import MODELS, Address, AsJson, Engine, Force, MaxBad, Shard, TrustRemoteCode, Workers
 
 
 @explained()
 def books(
+    context: typer.Context,
     sources: Annotated[
         list[Path],
         typer.Argument(help="Files, folders and zip archives of books: text, TEI, HTML, EPUB.", show_default=False),
@@ -43,6 +44,7 @@ def books(
     workers: Workers = None,
     engine: Engine = None,
     address: Address = None,
+    shard: Shard = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Books at most.", show_default="all")] = None,
     rejects: Annotated[
         bool,
@@ -66,6 +68,7 @@ def books(
     Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read,
     130 stopped.
     """
+    from edos_dataset.cli.merge import share_of, told_share
     from edos_dataset.cli.tables import run_report
     from edos_dataset.commands.books import make_books
     from edos_dataset.commands.books_recipes import books_pipeline, language_of_books
@@ -96,9 +99,10 @@ def books(
             keep_rejects=rejects,
             force=force,
             progress=progress,
+            **share_of(context, shard),
         )
         manifest = make_books(inventory, out, pipeline, how)
-    if manifest is None:  # another process tells
+    if manifest is None or told_share(manifest, out, as_json):  # else another process tells
         return
     emit(manifest, as_json, run_report(out, manifest))
     check_bad(bad_share(manifest), max_bad)

@@ -168,6 +168,8 @@ def progress_bars() -> "Iterator[Progress]":
         tasks: dict[str, TaskID] = {}
 
         def report(phase: str, done: int, total: int, units: int, unit: str) -> None:
+            if not total:  # all of the phase is other processes'
+                return
             if phase not in tasks:
                 tasks[phase] = bars.add_task(phase, total=total, rate="")
             elapsed = bars.tasks[tasks[phase]].elapsed

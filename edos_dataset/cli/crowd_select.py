@@ -55,7 +55,7 @@ def select(
     The table says what each label gets, why, and what other confidences would give, before anything is paid.
     """
     from edos_dataset.crowd.selection import SelectionRules, select_tasks
-    from edos_dataset.runs.folder import check_out_file
+    from edos_dataset.runs.out_file import check_out_file
     from edos_dataset.runs.shards import write_text
 
     target = check_out_file(out, force=force)

@@ -120,7 +120,7 @@ def answers(
     from edos_dataset.crowd.batches import ANSWERS, read_batch
     from edos_dataset.crowd.collected import answer_lines, as_csv, label_rows
     from edos_dataset.crowd.store import Store
-    from edos_dataset.runs.folder import check_out_file
+    from edos_dataset.runs.out_file import check_out_file
     from edos_dataset.runs.shards import write_text
 
     asked = read_batch(batch)

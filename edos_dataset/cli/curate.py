@@ -16,6 +16,7 @@ from edos_dataset.cli.options import (
     Force,
     Language,
     MaxBad,
+    Shard,
     Sources,
     TrustRemoteCode,
     Workers,
@@ -24,6 +25,7 @@ from edos_dataset.cli.options import (
 
 @explained()
 def curate(
+    context: typer.Context,
     sources: Sources,
     out: Annotated[
         Path, typer.Option(help="Folder to write; one of an earlier run is brought up to date.", show_default=False)
@@ -53,6 +55,7 @@ def curate(
     workers: Workers = None,
     engine: Engine = None,
     address: Address = None,
+    shard: Shard = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Films at most.", show_default="all")] = None,
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Keep all that is dropped, with its reason, beside the shards in `.run`.")
@@ -73,6 +76,7 @@ def curate(
     Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 3 done, but too many files could not be read,
     130 stopped.
     """
+    from edos_dataset.cli.merge import share_of, told_share
     from edos_dataset.cli.tables import estimate_lines, report_line, run_report
     from edos_dataset.commands import curate as curating
     from edos_dataset.commands.built_in import pipeline_of
@@ -115,8 +119,9 @@ def curate(
             keep_rejects=rejects,
             force=force,
             progress=progress,
+            **share_of(context, shard),
         )
-    if manifest is None:  # another process tells
+    if manifest is None or told_share(manifest, out, as_json):  # else another process tells
         return
     emit(manifest, as_json, [*run_report(out, manifest), report_line(out)])
     check_bad(bad_share(manifest), max_bad)

@@ -8,12 +8,13 @@ import typer
 from rich.markup import escape
 
 from edos_dataset.cli.console import LOUDNESS, printable, say
+from edos_dataset.runs.engines.array import Unfinished
 from edos_dataset.runs.engines.base import WorkerDied
 from edos_dataset.runs.stores.base import StoreError
 
-FAILED, WRONG_USAGE, TOO_MANY, STOPPED = 1, 2, 3, 130
+FAILED, WRONG_USAGE, TOO_MANY, UNFINISHED, STOPPED = 1, 2, 3, 4, 130
 """Exit codes beside 0 (done): the message says why; wrong usage; done, but too many files could not be read or too much
-is missing; stopped with Ctrl-C.
+is missing; shares of an array job are to be given before it can be merged; stopped with Ctrl-C.
 """
 
 LONGEST_MESSAGE = 2_000
@@ -53,6 +54,8 @@ def explained(
             yield
     except Ended as end:
         code, message = end.code, str(end)
+    except Unfinished as unfinished:
+        code, message = UNFINISHED, told(str(unfinished))
     except (ValueError, ImportError, WorkerDied, StoreError) as error:
         code, message = FAILED, f"[bold red]error[/bold red] {told(str(error))}"
     except BrokenPipeError:  # whoever reads standard output has seen enough; typer ends quietly

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from edos_dataset.cli.console import emit, load_call, status
 from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AsJson, Device, Force, parse_size
+from edos_dataset.cli.options import Address, AsJson, Device, DeviceWorkers, Engine, Force, parse_size
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,6 +63,9 @@ def extend(
         str | None, typer.Option(help="Config of the pool's folders.", show_default="the default one")
     ] = None,
     memory: Annotated[str, typer.Option(help="Memory of a search: 500MB, 2GB.")] = "2GB",
+    workers: DeviceWorkers = None,
+    engine: Engine = None,
+    address: Address = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,6 +74,7 @@ def extend(
 
     Only the training part grows; nothing near a dialogue of the validation or test part gets a label. The folder loads
     by `load_dataset(OUT, "extended")`; `audit.html` shows random and doubtful examples of every label of every step.
+    The pool is embedded by all workers, or by those of `accelerate launch -m edos_dataset extend`; the rest by one.
     """
     from edos_dataset.augmentation.steps import override_steps, steps_of
     from edos_dataset.commands.extend import extend as extending
@@ -80,6 +84,7 @@ def extend(
     steps = override_steps(steps_of(recipe, encoder), settings or [])
     memory_bytes = parse_size(memory)
     chosen = Encoder(encoder, device or default_device())
+    engine, processes = take_engine(engine, workers, chosen.device, address)
     with status() as tell:
         counts = extending(
             seed,
@@ -93,8 +98,12 @@ def extend(
             config=config,
             memory=memory_bytes,
             force=force,
+            workers=processes,
+            engine=engine,
             say=tell,
         )
+    if counts is None:  # another process tells
+        return
     emit(counts, as_json, extension_report(out, counts))
 
 

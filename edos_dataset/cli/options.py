@@ -9,6 +9,7 @@ import typer
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.languages.codes import check_language
 from edos_dataset.releases.given.forms import FORMS
+from edos_dataset.runs.engines.array import Share
 from edos_dataset.runs.engines.by_name import check_engine, launched
 
 OF_RECIPE = "that of `edos recipe`"
@@ -30,6 +31,18 @@ def _known_engine(name: str | None) -> str | None:
     if launched() and name != "accelerate":
         raise typer.BadParameter(f"with {name!r} each launched process would do all of the work; leave it out")
     return name
+
+
+def _known_share(text: str | None) -> str | None:
+    """Return a share of an array job; what names none is wrong usage."""
+    try:
+        if text is not None:
+            Share.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if text is not None and launched():
+        raise typer.BadParameter("each launched process has its share already; leave it out")
+    return text
 
 
 def _known_language(code: str | None) -> str | None:
@@ -104,6 +117,15 @@ Address = Annotated[
     typer.Option(
         help="Ray cluster that `--engine ray` works on: `head:6379`, or `auto` for the one on this machine.",
         show_default="RAY_ADDRESS, or a Ray of the run's own",
+    ),
+]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        callback=_known_share,
+        help="Make the I-th of N shares, `I/N`, in an array job of Slurm; `edos merge OUT` ends the run.",
+        show_default="all",
     ),
 ]
 MaxBad = Annotated[

@@ -10,7 +10,8 @@ from edos_dataset.audits.page import Page, render
 from edos_dataset.audits.passages import passages_of
 from edos_dataset.augmentation.audit import write_audit
 from edos_dataset.runs.commit import committed
-from edos_dataset.runs.folder import OutputFolder, check_out_file
+from edos_dataset.runs.folder import OutputFolder
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.shards import write_text
 from edos_dataset.runs.tables import configs_in
 from edos_dataset.schema import EXTENDED

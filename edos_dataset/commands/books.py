@@ -47,13 +47,14 @@ def make_books(
 
     Returns:
         The manifest of this language, as it stands in `out/manifest.json` under `runs`, with its `books`; None in the
-        processes of a launcher but the first.
+        processes of a launcher but the first; what `corpus_runs.take_share` returns in a process of an array job.
 
     Raises:
         FolderError: the folder holds something else, or another run is at work in it.
         ValueError: a model or device that a stage names is of no use; nothing has been read then.
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
+        Unfinished: this is the merge of an array job, and shares are to be given.
     """
     began = time.perf_counter()
     how, language = how or Carrying(), language_of_books(pipeline)

@@ -1,6 +1,7 @@
 """A pipeline carried out over an inventory of files into a published folder: what `edos curate` and `edos books` do."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.runs.cutting import cut_by_hash
+from edos_dataset.runs.cutting import Part, cut_by_hash
+from edos_dataset.runs.engines.array import ArrayEngine, Share
+from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
@@ -17,6 +20,8 @@ from edos_dataset.runs.phases import check_order
 from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run
+from edos_dataset.runs.shards import digest
+from edos_dataset.runs.shares import ArrayJob, MissingShards, Undecided, merging, record_of, table_digest
 from edos_dataset.sources.contents import contents_of, with_contents
 
 
@@ -32,6 +37,8 @@ class Carrying:
         force: replace a finished run by one of another recipe, or of input that is less or has changed, and files that
             were edited since; more input needs no leave.
         progress: called after each shard.
+        share: which process of an array job this is; None for a run of its own.
+        arguments: command line of a share, without the share, for those that are told to give it again.
     """
 
     workers: int = 1
@@ -40,6 +47,13 @@ class Carrying:
     keep_rejects: bool = False
     force: bool = False
     progress: Progress = lambda *_: None
+    share: Share | None = None
+    arguments: Sequence[str] = ()
+
+    def crew(self, pipeline: Pipeline) -> Engine:
+        """Return the engine, for the device that a pipeline uses."""
+        engine = engine_of(self.engine, self.workers, device_of(pipeline))
+        return ArrayEngine(engine, self.share) if self.share else engine
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,15 @@ class Corpus:
     shard: int
     part: str = ""
 
+    def parts(self, documents: pa.Table) -> list[Part]:
+        """Return documents as shards."""
+        return cut_by_hash(documents, documents.column_names[0], self.weights(documents), self.shard)
+
+    def made_of(self, pipeline: Pipeline, documents: pa.Table) -> MadeOf:
+        """Return what a pipeline makes of documents, which have contents."""
+        inputs = {self.unit: contents_of(documents)}
+        return MadeOf(parameters_of(pipeline), inputs, fingerprint_of(pipeline), self.part)
+
 
 def run_corpus(
     corpus: Corpus,
@@ -97,32 +120,73 @@ def run_corpus(
         publish: prepares all that is published, and returns the manifest and what the folder holds, unit → number.
 
     Returns:
-        The manifest; None in the processes of a launcher but the first.
+        The manifest; None in the processes of a launcher but the first; in a process of an array job what `take_share`
+        returns.
 
     Raises:
         FolderError: the folder holds something else, or another run is at work in it.
         ValueError: a model or device that a stage names is of no use; nothing has been read then.
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
+        Unfinished: this is the merge of an array job, and shares are to be given.
     """
     check_order(pipeline)
     check_pipeline(pipeline)
-    documents = with_contents(corpus.documents.slice(0, how.limit))
-    crew = engine_of(how.engine, how.workers, device_of(pipeline))
-    with output_folder(out, corpus.command, crew.leads, how.force) as folder, crew:
-        made_of = MadeOf(
-            parameters_of(pipeline), {corpus.unit: contents_of(documents)}, fingerprint_of(pipeline), corpus.part
-        )
+    documents = corpus.documents.slice(0, how.limit)
+    if how.share and not how.share.merges:
+        return take_share(corpus, documents, out, pipeline, how)
+    documents = with_contents(documents)
+    crew = how.crew(pipeline)
+    with output_folder(out, corpus.command, crew.leads, how.force, how.share is not None) as folder, crew:
+        made_of = corpus.made_of(pipeline, documents)
         made_of.check(folder)
         run = Run(folder.run / corpus.part, crew, how.keep_rejects, how.progress)
-        key = documents.column_names[0]
-        outputs = run.execute(cut_by_hash(documents, key, corpus.weights(documents), corpus.shard), pipeline)
+        job = record_of(folder.run, corpus.part)
+        with merging(how.share and job, out):
+            outputs = run.execute(corpus.parts(documents), pipeline)
         if not crew.leads:
             return None
         manifest, holds = publish(Carried(folder, documents, outputs, run))
         made_of.write(folder, holds)
         folder.commit()
+        job.unlink(missing_ok=True)
         return manifest
+
+
+def take_share(corpus: Corpus, documents: pa.Table, out: Path, pipeline: Pipeline, how: Carrying) -> dict[str, Any]:
+    """Make a share of an array job's shards, as far as that goes without the others.
+
+    The first of its processes to come lists the input, in which it looks at every file, for all of them; after that
+    the folder is nobody's, so plain runs and the merge are not to be given beside the job.
+
+    Returns:
+        `share`; `made` and `reused`: its shards; `missing`: how many shards others have not made of the phase `phase`;
+        `undecided`: the corpus step that the merge is to let decide. These are null where nothing stands in the way.
+
+    Raises:
+        As `run_corpus`.
+    """
+    assert how.share is not None
+    with how.crew(pipeline) as crew:
+        with output_folder(out, corpus.command, force=how.force, others=True) as folder:
+            run = Run(folder.run / corpus.part, crew, how.keep_rejects, how.progress)
+            key = hash_json([fingerprint_of(pipeline), corpus.shard, table_digest(documents)])
+            record = record_of(folder.run, corpus.part)
+            before = ArrayJob.read(record)
+            if before is None or not before.lists(key, run.index):
+                documents = with_contents(documents)
+                corpus.made_of(pipeline, documents).check(folder)
+                run.write_inputs(corpus.parts(documents))
+            job = ArrayJob(list(how.arguments), os.getcwd(), how.share.total, key, digest(run.index))
+            job.write(record)
+        left: dict[str, Any] = {"phase": None, "missing": None, "undecided": None}
+        try:
+            run.execute(None, pipeline)
+        except MissingShards as missing:
+            left |= {"phase": missing.phase, "missing": len(missing.places)}
+        except Undecided as undecided:
+            left["undecided"] = str(undecided)
+    return {"share": str(how.share), "made": run.made, "reused": run.reused, **left}
 
 
 def fingerprint_of(pipeline: Pipeline) -> str:

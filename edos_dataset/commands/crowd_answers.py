@@ -11,7 +11,7 @@ from edos_dataset.crowd.hit_answers import HitAnswers, collect_answers, label_ta
 from edos_dataset.crowd.quality import QualityRules, read_rules
 from edos_dataset.crowd.store import Store
 from edos_dataset.crowd.worker_rows import discarded
-from edos_dataset.runs.folder import check_out_file
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.shards import write_text
 
 ANSWERED = "answers.jsonl"

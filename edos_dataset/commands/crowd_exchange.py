@@ -20,7 +20,7 @@ from edos_dataset.crowd.hit_answers import (
 )
 from edos_dataset.crowd.hit_sources import read_tasks
 from edos_dataset.crowd.hits import SUGGESTIONS, Hit, Item
-from edos_dataset.runs.folder import check_out_file
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.shards import write_text
 
 EXPORTS: Mapping[str, Callable[[Questions], dict[str, str]]] = {

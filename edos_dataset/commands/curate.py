@@ -14,6 +14,7 @@ from edos_dataset.commands.languages import language_remarks
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import holds, prepare_published, summary
 from edos_dataset.runs.cutting import Part, cut_by_hash
+from edos_dataset.runs.engines.array import Share
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import Pipeline, count_units
 from edos_dataset.runs.recipes import dump_recipe
@@ -46,6 +47,8 @@ def curate(
     shard_sentences: int = SHARD_SENTENCES,
     force: bool = False,
     progress: Progress = lambda *_: None,
+    share: Share | None = None,
+    arguments: Sequence[str] = (),
 ) -> dict[str, Any] | None:
     """Run a pipeline over the files of an inventory and write the published layout.
 
@@ -61,18 +64,22 @@ def curate(
         force: replace a finished run by one of another recipe, or of films that are fewer or have changed, and files
             that were edited since; more films need no leave.
         progress: called after each shard.
+        share: which process of an array job this is (`runs.engines.array`).
+        arguments: its command line, without the share.
 
     Returns:
-        The manifest, as written to `out/manifest.json`; None in the processes of a launcher but the first.
+        The manifest, as written to `out/manifest.json`; None in the processes of a launcher but the first; what
+        `corpus_runs.take_share` returns in a process of an array job.
 
     Raises:
         FolderError: the folder holds something else, or another run is at work in it.
         ValueError: a model or device that a stage names is of no use; nothing has been read then.
         OSError: a file could not be written; the same call goes on where it stopped.
         WorkerDied: a worker was killed; likewise.
+        Unfinished: this is the merge of an array job, and shares are to be given.
     """
     began = time.perf_counter()
-    how = Carrying(workers, engine, limit, keep_rejects, force, progress)
+    how = Carrying(workers, engine, limit, keep_rejects, force, progress, share, arguments)
     language = language_of(pipeline)
 
     def publish(carried: Carried) -> tuple[dict[str, Any], Mapping[str, int]]:

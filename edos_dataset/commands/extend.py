@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from edos_dataset.augmentation.audit import write_audit
+from edos_dataset.augmentation.curated_embeddings import CuratedEmbeddings
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.extended import COUNTS
 from edos_dataset.augmentation.extension import Extension, Say
 from edos_dataset.augmentation.learners import check_learner, learner_of
-from edos_dataset.augmentation.pool import PIECE_TURNS, read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, Pool, read_pool
 from edos_dataset.augmentation.rows import rows_of_seed
 from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.augmentation.steps import PAPERS, Step
@@ -23,7 +24,8 @@ from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.publishing.cards.extended import extended_card
 from edos_dataset.publishing.single import write_single
 from edos_dataset.releases.dialogues import read_sources
-from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.engines.base import Engine
+from edos_dataset.runs.engines.by_name import engine_of
 from edos_dataset.runs.fingerprints import code_hash
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.made_of import MadeOf, digests_of
@@ -44,8 +46,10 @@ def extend(
     config: str | None = None,
     memory: int = TWO_GB,
     force: bool = False,
+    workers: int = 1,
+    engine: str = "local",
     say: Say = lambda text: None,
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Label dialogues of a pool, starting from the training part of a seed, and write the data set "extended".
 
     Args:
@@ -61,15 +65,19 @@ def extend(
         config: config of the folders; by default the first that each has.
         memory: bytes for a search.
         force: replace a finished extension by one of other parameters or input, and files that were edited since.
+        workers: processes that embed the pool; neither their number nor the engine changes a byte.
+        engine: where they run (`runs.engines.base`).
         say: told what is being done.
 
     Returns:
-        The counts, as written to `out/extend.json`; `publishing.cards.extended` describes them.
+        The counts, as written to `out/extend.json`; `publishing.cards.extended` describes them. None in the processes
+        of a launcher but the first, which embed their share and do nothing else.
 
     Raises:
         ValueError: a source or a parameter is wrong, or the learner failed.
         FolderError: `seed` holds no seed, or `out` something else, or another process is at work in it.
         OSError: a file could not be written; the same call goes on where it stopped.
+        WorkerDied: a worker was killed; likewise.
     """
     chosen = encoder or Encoder()
     chosen.check()
@@ -80,16 +88,14 @@ def extend(
     given = {"encoder": chosen.identity, "learner": learner, "history": history, "every turn": every_turn}
     parameters = {**_parameters_of(steps), **given, "config": config}
     made_of = MadeOf(parameters, {"files": digests_of([seed, *sources])}, code_hash(__name__))
-    with OutputFolder(out, "extend", force=force) as folder, LocalEngine() as engine:
-        trainer = learner_of(learner, folder.run / "learner", chosen.device)
+    crew = engine_of(engine, workers, chosen.device)
+    with OutputFolder(out, "extend", crew.leads, force) as folder, crew:
         made_of.check(folder)
         store = VectorStore(folder.run / "vectors", chosen)
-        say("reading and embedding the pool")
-        progress = lambda turns: say(f"embedding the pool: {turns:,} turns")  # noqa: E731
-        pool = read_pool(read_sources(sources, config, PIECE_TURNS), store, history, every_turn, progress)
-        if not pool.pieces:
-            raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
-        keep = Run(folder.run, engine).keep
+        pool = _pool_of(sources, config, Embedding(store, history, every_turn), crew, say)
+        if not crew.leads:
+            return None
+        trainer, keep = learner_of(learner, folder.run / "learner", chosen.device), Run(folder.run, crew).keep
         extension = Extension(folder.run, keep, tables, pool, store, trainer, memory, say)
         for number, step in enumerate(steps, 1):
             extension.take(number, step)
@@ -103,6 +109,17 @@ def extend(
         made_of.write(folder, {"labels": counts["rows"]})
         folder.commit()
     return counts
+
+
+def _pool_of(sources: Sequence[Path], config: str | None, embedding: Embedding, crew: Engine, say: Say) -> Pool:
+    """Return the pool, embedded, which in a process that doesn't lead is empty."""
+    say("reading and embedding the pool")
+    known = CuratedEmbeddings.find(sources if crew.leads else [], embedding.store.encoder.identity)
+    tables = known.added(read_sources(sources, config, PIECE_TURNS))
+    pool = read_pool(tables, embedding, crew, lambda turns: say(f"embedding the pool: {turns:,} turns"))
+    if crew.leads and not pool.pieces:
+        raise ValueError(f"the pool is empty: {', '.join(map(str, sources)) or 'no source'} gave no turns")
+    return pool
 
 
 def _parameters_of(steps: Sequence[Step]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import pyarrow as pa
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.pipeline import Output, Stage
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Progress, Run

@@ -15,7 +15,7 @@ from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS
 from edos_dataset.publishing.rejected import kept_rejects, reasons_of, rejected_units
 from edos_dataset.releases.reported import Asked, Reported, open_reported
 from edos_dataset.runs.engines.base import available_cores
-from edos_dataset.runs.folder import check_out_file
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.shards import write_text
 from edos_dataset.text import clipped
 from edos_dataset.version import __version__

@@ -17,7 +17,8 @@ from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.commands.curate import SHARD_SENTENCES
 from edos_dataset.runs.cutting import cut_in_order
 from edos_dataset.runs.engines.by_name import check_printing, engine_of
-from edos_dataset.runs.folder import FolderError, check_out_file
+from edos_dataset.runs.folder import FolderError
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.remote_folder import output_folder

@@ -18,11 +18,10 @@ from filelock import FileLock, Timeout
 from edos_dataset.runs import commit
 from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import left_by_killed, write_text
-from edos_dataset.runs.stores.paths import RemotePath, place_of
-from edos_dataset.runs.stores.transfer import check_writable
 
 RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
+PATIENCE = 3_600  # seconds; reading the files of a large corpus takes minutes
 _BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(RECORD)})\..*\.tmp")
 
 _PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
@@ -49,6 +48,7 @@ class OutputFolder:
         leads: whether this process holds it; of several processes of one run only the first does.
         force: whether what would be lost may be: files that this command wrote and somebody has edited since, and what
             a finished command made of something else (`runs.made_of`). What it never wrote stays even then.
+        others: whether processes of an array job may write in it, too: their files stay, and its holder is waited for.
 
     Attributes:
         prepared: where the set is prepared.
@@ -58,12 +58,12 @@ class OutputFolder:
             written, or another process runs in it.
     """
 
-    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False) -> None:
-        self.path, self.command, self.leads, self.force = path, command, leads, force
+    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False, others: bool = False) -> None:
+        self.path, self.command, self.leads, self.force, self.others = path, command, leads, force, others
         self.run = path / ".run"
         self.prepared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
-        self._lock = FileLock(str(self.run / "lock"), timeout=0)
+        self._lock = FileLock(str(self.run / "lock"), timeout=PATIENCE if others else 0)
 
     def __enter__(self) -> "OutputFolder":
         """Take hold of the folder; temporary files of killed processes go, and what they committed is put in place."""
@@ -82,7 +82,8 @@ class OutputFolder:
                 f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
             ) from error
         try:
-            for path in (*left_by_killed(self.path), *self.run.rglob(_TEMPORARY)):
+            left = left_by_killed if self.others else lambda folder: folder.glob(_TEMPORARY)
+            for path in (*left_by_killed(self.path), *(path for each in self.run.glob("**/") for path in left(each))):
                 path.unlink(missing_ok=True)
             write_text(self.run / "process", str(os.getpid()))
             commit.finish(self.path)
@@ -211,33 +212,6 @@ def check_whole(folder: Path) -> None:
             f"{folder} is unfinished: {name} is putting its files in place, or was stopped at that; wait for it, or "
             "give it again"
         )
-
-
-def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
-    """Return where a file is to be written: behind a symbolic link. What killed processes have left of it goes.
-
-    Args:
-        out: the file.
-        otherwise: what else may be given as --out, for the message.
-        force: whether a file that is there may be replaced.
-
-    Raises:
-        FolderError: `out` is there, is no plain file, or in no folder.
-    """
-    target = place_of(out).resolve()
-    if target.exists() and not target.is_file():
-        kind = "a folder" if target.is_dir() else "no plain file"
-        raise FolderError(f"{out} is {kind}: give the name of a file as --out{otherwise}")
-    check_writable(target)
-    if not target.parent.is_dir() and not isinstance(target, RemotePath):
-        raise FolderError(
-            f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
-        )
-    if target.exists() and not force:
-        raise FolderError(f"{out} is there already: give another --out, or --force to replace it")
-    for left in left_by_killed(target.parent, target.name):
-        left.unlink(missing_ok=True)
-    return target
 
 
 def command_of(run: Path) -> str | None:

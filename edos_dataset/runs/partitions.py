@@ -7,7 +7,8 @@ partition:
 2. each shard tells the occurrences of these; each partition ranks them and names the surplus.
 
 Then one process sorts the surplus by shard. Memory: a worker holds the keys of a shard, or the counts or occurrences of
-a partition, and 8 bytes for each key that comes too often; the last process 12 bytes for each unit that is removed.
+a partition, and 8 bytes for each key that comes too often; the last process about 90 bytes for each unit that is
+removed (benchmarks/growth.py).
 """
 
 import tempfile

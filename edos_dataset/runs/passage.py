@@ -17,6 +17,7 @@ from edos_dataset.runs.stores.paths import RemotePath
 
 _MOST_PARTITIONS = 10_000  # each is some files
 _UNITS_A_PARTITION = 500_000  # so that a middling corpus keeps several workers busy, and a small one has no overhead
+_BUSY = 256  # partitions that keep enough workers so; as each opens a file of every shard, more would cost their square
 
 SURPLUS = pa.schema([pa.field("shard", pa.int32()), *REMOVALS])
 """What leaves, and from which shard, by its number."""
@@ -76,7 +77,8 @@ class Passage:
 
 def partitions_for(units: int, bytes_a_unit: int, memory: int) -> int:
     """Return the number of partitions, each of which takes `memory` bytes at most, for units that are spread evenly."""
-    return min(max(1, -(-units * bytes_a_unit // memory), -(-units // _UNITS_A_PARTITION)), _MOST_PARTITIONS)
+    of_workers = min(-(-units // _UNITS_A_PARTITION), _BUSY)
+    return min(max(1, -(-units * bytes_a_unit // memory), of_workers), _MOST_PARTITIONS)
 
 
 def passage_folder(folder: Path, engine: Engine) -> Path:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -13,6 +13,13 @@ from edos_dataset.runs.shards import ShardRecord, StageCount, read_shard, write_
 from edos_dataset.schema.tables import OF_REJECTS, REASON
 
 _NO_REJECTS = pa.table({REASON: pa.array([], pa.string()), "stage": pa.array([], pa.string())})
+
+
+class Shard(NamedTuple):
+    """A file of a run and the SHA-256 of its content."""
+
+    path: Path
+    digest: str
 
 
 @dataclass(frozen=True)

@@ -11,31 +11,36 @@ changes, then data that are new come.
 import json
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from types import TracebackType
 
 from edos_dataset.runs import commit
-from edos_dataset.runs.folder import RECORD, FolderError, OutputFolder
+from edos_dataset.runs.folder import PATIENCE, RECORD, FolderError, OutputFolder
 from edos_dataset.runs.shards import digest, read_checked, write_checked, write_text
 from edos_dataset.runs.stores.lock import HeldError, StoreLock
 from edos_dataset.runs.stores.paths import RemotePath, place_of
 from edos_dataset.runs.stores.transfer import check_writable, uploaded
 
 
-def output_folder(path: Path, command: str, leads: bool = True, force: bool = False) -> OutputFolder:
+def output_folder(
+    path: Path, command: str, leads: bool = True, force: bool = False, others: bool = False
+) -> OutputFolder:
     """Return the folder that a command writes, wherever it lies; see `OutputFolder`."""
     place = place_of(path)
     if isinstance(place, RemotePath):
-        return RemoteFolder(place, command, leads, force)
-    return OutputFolder(place, command, leads, force)
+        return RemoteFolder(place, command, leads, force, others)
+    return OutputFolder(place, command, leads, force, others)
 
 
 class RemoteFolder(OutputFolder):
     """A folder of a store; see `OutputFolder`. What is to be committed is prepared on this machine."""
 
-    def __init__(self, path: RemotePath, command: str, leads: bool = True, force: bool = False) -> None:
+    def __init__(
+        self, path: RemotePath, command: str, leads: bool = True, force: bool = False, others: bool = False
+    ) -> None:
         """Take hold of nothing yet."""
-        super().__init__(path, command, leads, force)
+        super().__init__(path, command, leads, force, others)
         self._place, self._hold = path, StoreLock(path / ".run" / "lock")
         self._aside: tempfile.TemporaryDirectory[str] | None = None
 
@@ -46,7 +51,7 @@ class RemoteFolder(OutputFolder):
         check_writable(self._place)
         try:
             self._check()
-            self._hold.acquire()
+            self._acquire()
         except HeldError as error:
             raise FolderError(f"{error}: wait for it, or give another --out") from error
         except PermissionError as error:
@@ -105,6 +110,18 @@ class RemoteFolder(OutputFolder):
         """Remove what this package keeps in the folder for itself."""
         if isinstance(self.run, RemotePath):
             self.run.remove_below()
+
+    def _acquire(self) -> None:
+        """Take the lock; processes of an array job wait for each other."""
+        last = time.monotonic() + (PATIENCE if self.others else 0)
+        while True:
+            try:
+                self._hold.acquire()
+                return
+            except HeldError:
+                if time.monotonic() >= last:
+                    raise
+                time.sleep(1)
 
     def _let_go(self) -> None:
         if self._aside is not None:

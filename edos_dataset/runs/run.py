@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.partitions import SharedStep
 from edos_dataset.runs.passage import passage_folder
-from edos_dataset.runs.phases import Phase, ShardTask, make_shard, phases
+from edos_dataset.runs.phases import Phase, Shard, ShardTask, make_shard, phases
 from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Pipeline
 from edos_dataset.runs.shards import (
     ShardRecord,
@@ -42,18 +42,12 @@ from edos_dataset.runs.shards import (
     write_shard,
     write_text,
 )
+from edos_dataset.runs.shares import MissingShards, Undecided
 from edos_dataset.runs.stores.transfer import at_once, remove_tree
 from edos_dataset.runs.totals import Totals
 
 INPUT = "00-input"
 """Folder of the input's shards."""
-
-
-class Shard(NamedTuple):
-    """A file of a run and the SHA-256 of its content."""
-
-    path: Path
-    digest: str
 
 
 Progress = Callable[[str, int, int, int, str], None]
@@ -91,11 +85,11 @@ class Run:
     reused: int = 0
     rows: int = 0
 
-    def execute(self, parts: Iterable[Part], pipeline: Pipeline) -> dict[str, list[Path]]:
+    def execute(self, parts: Iterable[Part] | None, pipeline: Pipeline) -> dict[str, list[Path]]:
         """Run the pipeline.
 
         Args:
-            parts: the shards of the input; only the process that leads looks at them.
+            parts: the shards of the input, at which only the process that leads looks; None if they are written.
             pipeline: stages, corpus steps and outputs.
 
         Returns:
@@ -104,8 +98,14 @@ class Run:
         Raises:
             OSError: a file could not be written.
             WorkerDied: a worker was killed.
+            MissingShards: shards of other processes are not there.
+            Undecided: a corpus step is to decide, and this process cannot let it.
         """
-        shards = self._write_inputs(parts)
+        if parts is not None and self.engine.leads:
+            self.write_inputs(parts)
+        self.engine.wait()
+        entries = json.loads(self.index.read_text(encoding="utf-8"))
+        shards = [Shard(self.index.with_name(f"{name}.parquet"), content) for name, content in entries]
         outputs: dict[str, list[Path]] = {}
         for phase in phases(pipeline):
             shards = self._run_phase(phase, shards)
@@ -132,45 +132,44 @@ class Run:
             assert record is not None
         return read_shard(path), record
 
-    def _write_inputs(self, parts: Iterable[Part]) -> list[Shard]:
-        """Write the shards of the input; those of a longer one go."""
-        folder = self.folder / INPUT
-        listing = folder / "index.json"
-        if self.engine.leads:
+    @property
+    def index(self) -> Path:
+        """List of the input's shards, name and digest."""
+        return self.folder / INPUT / "index.json"
 
-            def write(part: Part) -> tuple[str, str]:
-                return part.name, write_shard(folder / f"{part.name}.parquet", part.rows)
+    def write_inputs(self, parts: Iterable[Part]) -> None:
+        """Write the shards of the input and their list; those of a longer one go."""
+        folder = self.index.parent
 
-            entries = list(at_once(write, parts, folder))
-            write_text(listing, json.dumps(entries))
-            remove_others(folder, [name for name, _ in entries])
-        self.engine.wait()
-        entries = json.loads(listing.read_text(encoding="utf-8"))
-        return [Shard(folder / f"{name}.parquet", file_digest) for name, file_digest in entries]
+        def write(part: Part) -> tuple[str, str]:
+            return part.name, write_shard(folder / f"{part.name}.parquet", part.rows)
+
+        entries = list(at_once(write, parts, folder))
+        write_text(self.index, json.dumps(entries))
+        remove_others(folder, [name for name, _ in entries])
 
     def _run_phase(self, phase: Phase, sources: Sequence[Shard]) -> list[Shard]:
         folder = self.folder / phase.name
         removals, seconds = self._decide(phase.step, folder, sources) if phase.step else ([None] * len(sources), 0.0)
         code = [item.fingerprint() for item in (phase.step, *phase.stages) if item is not None]
         targets = [folder / source.path.name for source in sources]
+        made_of = zip(sources, removals, strict=True)
+        keys = [hash_json([source.digest, removed and removed.digest, code]) for source, removed in made_of]
         totals, tasks = Totals(), []
         places = self.engine.share(range(len(sources)))
-        keys = [
-            hash_json([source.digest, gone and gone.digest, code])
-            for source, gone in zip(sources, removals, strict=True)
-        ]
         records = at_once(lambda place: self._made_before(targets[place], keys[place]), places, folder)
         for place, record in zip(places, records, strict=True):
-            source, removed, target, key = sources[place], removals[place], targets[place], keys[place]
+            removed, target = removals[place], targets[place]
             if record is None:
                 rejects = _rejects(target) if self.keep_rejects else None
-                tasks.append(ShardTask(key, source.path, target, phase, removed and removed.path, rejects))
+                paths = sources[place].path, target
+                tasks.append(ShardTask(keys[place], *paths, phase, removed and removed.path, rejects))
             else:
                 totals.add(target, record)
         self.reused += len(totals.digests)
         self._make(phase, tasks, totals, len(places))
         self.engine.wait()
-        self._add_shares_of_others(targets, totals)
+        self._add_others(phase, targets, keys, totals)
         if self.engine.leads:
             remove_others(folder, [target.stem for target in targets], self.keep_rejects)
         totals.finish()
@@ -191,23 +190,26 @@ class Run:
             units += record.counts[0].read
             self.progress(phase.name[3:], len(totals.digests), shards, units, unit)
 
-    def _add_shares_of_others(self, targets: Sequence[Path], totals: Totals) -> None:
-        for target in targets:
-            if target not in totals.digests:
-                record = read_record(target, verify=False)  # its own process has made or verified it
-                if record is None:
-                    raise FileNotFoundError(
-                        2, "a shard of another process is not there; do all share the folder?", target
-                    )
+    def _add_others(self, phase: Phase, targets: Sequence[Path], keys: Sequence[str], totals: Totals) -> None:
+        # A process has made or verified its own shards; one that leads and has none trusts no other.
+        verify, missing = self.engine.leads and not totals.digests, []
+        for place, target in enumerate(targets):
+            if target in totals.digests:
+                continue
+            if (record := self._made_before(target, keys[place], verify)) is None:
+                missing.append(place)
+            else:
                 totals.add(target, record)
+        if missing:
+            raise MissingShards(phase.name[3:], missing, len(targets), targets[missing[0]])
 
-    def _made_before(self, target: Path, key: str) -> ShardRecord | None:
+    def _made_before(self, target: Path, key: str, verify: bool = True) -> ShardRecord | None:
         """Return the record of a shard that is the one wanted, whole, and has its rejects, if these are wanted."""
-        record = read_record(target)
+        record = read_record(target, verify)
         if record is None or record.key != key:
             return None
-        rejects = _rejects(target)
-        if self.keep_rejects and not (record.rejects and rejects.exists() and digest(rejects) == record.rejects):
+        rejects, wanted = _rejects(target), self.keep_rejects and verify
+        if wanted and not (record.rejects and rejects.exists() and digest(rejects) == record.rejects):
             return None
         return record
 
@@ -225,6 +227,8 @@ class Run:
         self.engine.wait()  # nobody writes before all have read
         if (decided.get("key"), decided.get("files")) != (key, digests):
             began = time.perf_counter()
+            if self.engine.corpus is None:
+                raise Undecided(step.name)
             shards = [source.path for source in sources]
             work = passage_folder(folder / "decision", self.engine)
             if isinstance(step, SharedStep):

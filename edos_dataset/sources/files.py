@@ -12,6 +12,7 @@ from typing import IO
 from edos_dataset.runs.stores.addresses import open_remote, split_address
 from edos_dataset.runs.stores.base import StoreError
 from edos_dataset.runs.stores.ranges import RangeFile
+from edos_dataset.sources.directories import Directory, open_archive
 from edos_dataset.sources.members import unpack_member
 from edos_dataset.sources.parsed import ReadError
 
@@ -108,11 +109,11 @@ def _read_member(location: str | Path, member: str, max_bytes: int, size: int | 
 
 
 @lru_cache(maxsize=4)
-def _archive(location: str | Path, version: tuple[int, int] | None, process: int) -> zipfile.ZipFile:
+def _archive(location: str | Path, version: tuple[int, int] | None, process: int) -> zipfile.ZipFile | Directory:
     """Keep an archive open: reading the directory of the OPUS archive takes seconds, and a shard reads a hundred of its
     members.
     """
-    return zipfile.ZipFile(open_file(location))
+    return open_archive(open_file(location))
 
 
 def _check_size(expected: int | None, found: int) -> None:

@@ -27,7 +27,13 @@ class _Unpacker(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-def unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+class Archive(Protocol):
+    """What gives the members of an archive as they lie in it: a `zipfile.ZipFile`, or a `directories.Directory`."""
+
+    def open(self, info: zipfile.ZipInfo, /) -> IO[bytes]: ...  # noqa: D102 - as of `zipfile`
+
+
+def unpack_member(archive: Archive, info: zipfile.ZipInfo) -> bytes:
     """Return the content of a member; memory: its size as the directory states it, which the caller has judged.
 
     Raises:

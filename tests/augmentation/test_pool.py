@@ -3,11 +3,15 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from edos_dataset.augmentation.curated_embeddings import CuratedEmbeddings
 from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, means_in_context, unit
-from edos_dataset.augmentation.pool import PIECE_TURNS, Pool, read_pool
+from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, Pool, read_pool
 from edos_dataset.releases.dialogues import read_sources
+from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.runs.shards import ShardRecord, write_record, write_shard
 
 DIALOGUES = {"a": ["one", "two", "three", "four"], "none": [], "b": ["five"], "c": ["six", "seven"]}
 
@@ -36,7 +40,7 @@ def source(tmp_path):
 
 
 def pool_of(sources, store, turns=PIECE_TURNS, **options):
-    return read_pool(read_sources(sources, None, turns), store, **options)
+    return read_pool(read_sources(sources, None, turns), Embedding(store, **options))
 
 
 def test_every_turn_with_at_most_so_much_history(source, store):
@@ -108,3 +112,48 @@ def test_means_in_context_are_those_of_the_dialogues_that_end_there(history):
             expected = decaying_means(embeddings[first : turn + 1], np.array([0, turn + 1 - first]))[0]
             np.testing.assert_allclose(found[turn], expected, atol=1e-6)
     assert means_in_context(embeddings[:0], np.array([0])).shape == (0, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "datasets"])
+def test_workers_leave_the_vectors_of_one_process(source, tmp_path, engine):
+    stores = [VectorStore(tmp_path / name, LetterEncoder()) for name in ("one", "two")]
+    one = pool_of([source, source], stores[0], turns=2)
+    with engine_of(engine, 2) as crew:
+        two = read_pool(read_sources([source, source], None, 2), Embedding(stores[1]), crew)
+    assert two.identity == one.identity
+    files = [{path.name: path.read_bytes() for path in store.folder.rglob("*.npy")} for store in stores]
+    assert files[0] == files[1] and len(files[0]) >= 4
+    assert not (tmp_path / "two" / "pool").exists()
+
+
+def test_embeddings_of_a_curated_folder_are_taken_from_its_run(tmp_path, monkeypatch):
+    """As long as they are of the encoder and of the same words; where one of a piece is missing, all are made."""
+    texts = [["one", "two"], ["three"], ["four", "five"]]
+    turns = [[{"text": text} for text in said] for said in texts]
+    vectors = [LetterEncoder().encode(said).astype("<f2").tobytes() for said in texts]
+    columns = {"dialogue_id": ["a", "b", "c"], "turns": turns, "embeddings": vectors}
+    for identity, run in (("letters@1", "ours"), ("other@1", "other")):
+        shard = tmp_path / run / ".run" / "08-label" / "0.parquet"
+        table = pa.table({**columns, "embedded_by": [identity] * 3})
+        write_record(shard, ShardRecord("key", write_shard(shard, table), shard.stat().st_size, 3, []))
+    asked = []
+    encode = LetterEncoder.encode
+    monkeypatch.setattr(LetterEncoder, "encode", lambda self, said: asked.append(said) or encode(self, said))
+
+    def pool(folder, ids, said, **options):
+        asked.clear()
+        table = pa.table({"dialogue_id": ids, "turns": [[{"text": text} for text in each] for each in said]})
+        known = CuratedEmbeddings.find([tmp_path / folder, tmp_path / "nowhere"], "letters@1")
+        store = VectorStore(tmp_path / f"{folder} {len(list(tmp_path.iterdir()))}", LetterEncoder())
+        pool = read_pool(known.added([table]), Embedding(store, **options))
+        return [np.array(piece.vectors) for piece in pool.pieces], list(asked)
+
+    back = ["c", "a"], [texts[2], texts[0]]
+    for options in ({}, {"every_turn": False, "history": 0}):
+        made, texts_read = pool("other", *back, **options)
+        taken, none = pool("ours", *back, **options)
+        assert texts_read and not none
+        np.testing.assert_array_equal(made[0], taken[0])
+    assert pool("ours", ["c", "a"], [["four", "FIVE"], texts[0]])[1] == [["four", "FIVE", "one", "two"]]
+    assert pool("ours", ["c", "d"], [texts[2], ["six"]])[1] == [["four", "five", "six"]]

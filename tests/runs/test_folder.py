@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
+from edos_dataset.runs.folder import FolderError, OutputFolder
+from edos_dataset.runs.out_file import check_out_file
 from edos_dataset.runs.shards import temporary_beside
 from processes import in_another_process
 

@@ -28,13 +28,14 @@ class Engine(Protocol):
 
     Attributes:
         leads: whether this process is the first: it writes what is written once, and tells what was done.
-        corpus: what carries out the many small tasks of a corpus step, most often the engine itself.
+        corpus: what carries out the many small tasks of a corpus step, most often the engine itself; None where this
+            process is not to decide any, since it cannot wait for the others (`runs.engines.array`).
     """
 
     leads: bool
 
     @property
-    def corpus(self) -> "Engine": ...  # noqa: D102 - said above
+    def corpus(self) -> "Engine | None": ...  # noqa: D102 - said above
 
     def __enter__(self) -> "Engine":
         """Return the engine, ready to work. Whoever holds a folder's lock enters that first, so that all workers have
