@@ -80,6 +80,7 @@ def extend(
     from edos_dataset.commands.extend import extend as extending
     from edos_dataset.encoders.encoder import Encoder
     from edos_dataset.labeling.models.labelers import default_device
+    from edos_dataset.runs.engines.by_name import take_engine
 
     steps = override_steps(steps_of(recipe, encoder), settings or [])
     memory_bytes = parse_size(memory)

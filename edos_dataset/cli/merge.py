@@ -45,7 +45,9 @@ def merge(
     4 shares are to be given, which are named, 130 stopped.
     """
     from edos_dataset.runs.shares import ArrayJob, records_in
+    from edos_dataset.runs.stores.paths import place_of
 
+    out = place_of(out)
     paths = records_in(out / ".run")
     jobs = [job for job in map(ArrayJob.read, paths) if job is not None]
     if not jobs:
