@@ -30,6 +30,7 @@ from edos_dataset.crowd.seed import read_seed
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.metrics.resampling import wilson
 from edos_dataset.releases.dialogues import read_sources
+from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.shards import write_text
 
 THRESHOLDS = (0.92, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
@@ -52,7 +53,7 @@ def main() -> None:
     train, labels = read_dialogues(arguments.seed, ["train"], store, arguments.history)
     held_out, _ = read_dialogues(arguments.seed, ["validation", "test"], store, arguments.history)
     tables = read_sources(arguments.pool, None, PIECE_TURNS)
-    pool = read_pool(tables, Embedding(store, arguments.history)).candidates
+    pool = read_pool(tables, Embedding(store, arguments.history), LocalEngine()).candidates
     rows = [measure(threshold, train, labels, pool, held_out) for threshold in arguments.thresholds]
     command = "python evaluation/spreading.py --seed SEED --pool POOL --work WORK"
     facts = {

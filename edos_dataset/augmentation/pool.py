@@ -19,7 +19,6 @@ from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.labeling.stages import embedded_by, embeddings_of
 from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.base import Engine
-from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import read_shard, write_shard, write_text
 
@@ -202,7 +201,7 @@ class Embedding:
 def read_pool(
     tables: Iterable[pa.Table],
     embedding: Embedding,
-    engine: Engine | None = None,
+    engine: Engine,
     progress: Callable[[int], object] = lambda turns: None,
 ) -> Pool:
     """Take the dialogues of a pool and embed what may get a label.
@@ -215,7 +214,7 @@ def read_pool(
             the columns `embeddings` and `embedded_by` what the store's encoder made of them is taken from there. Only
             the process that leads looks at them.
         embedding: how they are embedded.
-        engine: by default this process.
+        engine: where the pieces are embedded.
         progress: called with the number of turns done, after each piece.
 
     Returns:
@@ -225,24 +224,23 @@ def read_pool(
         ValueError: errors of the tables' reader.
         WorkerDied: a worker was killed.
     """
-    crew = engine or LocalEngine()
     folder = embedding.store.folder / "pool"
     listing = folder / "index.json"
-    if crew.leads:
+    if engine.leads:
         names = []
         for part in numbered(tables):
             wanted = [name for name in _COLUMNS if name in part.rows.column_names]
             write_shard(folder / f"{part.name}.parquet", part.rows.select(wanted))
             names.append(part.name)
         write_text(listing, json.dumps(names))
-    crew.wait()
+    engine.wait()
     paths = [folder / f"{name}.parquet" for name in json.loads(listing.read_text(encoding="utf-8"))]
     done = 0
-    for turns in crew.map(embedding.fill, crew.share(paths)):
+    for turns in engine.map(embedding.fill, engine.share(paths)):
         done += turns
         progress(done)
-    crew.wait()
-    if not crew.leads:
+    engine.wait()
+    if not engine.leads:
         return Pool([], embedding.history)
     pieces = [embedding.piece(read_shard(path)) for path in paths]
     shutil.rmtree(folder)

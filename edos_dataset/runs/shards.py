@@ -20,10 +20,11 @@ from edos_dataset.runs.stores.copies import sha256_of
 from edos_dataset.runs.stores.paths import RemotePath
 from edos_dataset.runs.stores.transfer import uploaded
 
-_OF_A_SHARD = re.compile(r"(?P<stem>[01]{1,64}|\d{5,12}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)")
+_NAME = r"(?P<stem>[01]{1,64}|\d{5,}|all)\.(?P<suffix>json|(rejects\.|removals\.)?parquet)"
+_OF_A_SHARD = re.compile(_NAME)
 """Names of what a run puts into a folder of shards."""
 
-_LEFT = re.compile(rf"\.{_OF_A_SHARD.pattern}\.[0-9a-f]{{6}}\.\d+\.tmp")
+_LEFT = re.compile(rf"\.{_NAME}\.[0-9a-f]{{6}}\.\d+\.tmp")
 """Likewise, under the temporary names of processes that were killed."""
 
 _CHECKSUM = "sha256"

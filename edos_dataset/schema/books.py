@@ -63,6 +63,3 @@ LABELLED_BOOK_TURN = labelled(BOOK_TURN)
 
 BOOK_DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_BOOK, "turns": pa.list_(BOOK_TURN)})
 """One dialogue a row; the id is `<document_id>#<number of the block in which it begins>`."""
-
-JUDGED_BOOK_DIALOGUES = BOOK_DIALOGUES.append(pa.field("certainty", pa.float32()))
-"""The same, each with how sure it is, 0 to 1."""

@@ -18,7 +18,7 @@ def test_the_key_covers_what_chooses_labels_and_no_card_command_or_version():
     rooms = {name.partition(".")[0] for name in modules}
     assert rooms.isdisjoint({"cli", "commands", "hub", "releases", "publishing", "crowd", "version"})
     prose = {"augmentation.audit", "augmentation.audit_page", "augmentation.extended"}
-    assert modules.isdisjoint({*prose, "runs.run", "runs.manifest"})
+    assert modules.isdisjoint({*prose, "runs.run", "runs.manifest", "runs.engines.local"})
 
 
 @pytest.mark.parametrize("module", ["edos_dataset.publishing.cards.extended", "edos_dataset.version"])

@@ -11,6 +11,7 @@ from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, me
 from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, Pool, read_pool
 from edos_dataset.releases.dialogues import read_sources
 from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.shards import ShardRecord, write_record, write_shard
 
 DIALOGUES = {"a": ["one", "two", "three", "four"], "none": [], "b": ["five"], "c": ["six", "seven"]}
@@ -40,7 +41,7 @@ def source(tmp_path):
 
 
 def pool_of(sources, store, turns=PIECE_TURNS, **options):
-    return read_pool(read_sources(sources, None, turns), Embedding(store, **options))
+    return read_pool(read_sources(sources, None, turns), Embedding(store, **options), LocalEngine())
 
 
 def test_every_turn_with_at_most_so_much_history(source, store):
@@ -146,7 +147,7 @@ def test_embeddings_of_a_curated_folder_are_taken_from_its_run(tmp_path, monkeyp
         table = pa.table({"dialogue_id": ids, "turns": [[{"text": text} for text in each] for each in said]})
         known = CuratedEmbeddings.find([tmp_path / folder, tmp_path / "nowhere"], "letters@1")
         store = VectorStore(tmp_path / f"{folder} {len(list(tmp_path.iterdir()))}", LetterEncoder())
-        pool = read_pool(known.added([table]), Embedding(store, **options))
+        pool = read_pool(known.added([table]), Embedding(store, **options), LocalEngine())
         return [np.array(piece.vectors) for piece in pool.pieces], list(asked)
 
     back = ["c", "a"], [texts[2], texts[0]]

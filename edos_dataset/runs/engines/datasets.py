@@ -106,16 +106,22 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def _spawning() -> Iterator[None]:
     """Let `Dataset.map` spawn its processes: it would fork this one, which may have started threads of torch or Arrow,
-    or a GPU, and hang.
+    or a GPU, and hang. It leaves a copy in place of `os.environ`, of which whoever holds that one would learn nothing.
     """
     import multiprocess
 
+    variables, before = os.environ, dict(os.environ)
     method = multiprocess.get_start_method(allow_none=True)
     multiprocess.set_start_method("spawn", force=True)
     try:
         yield
     finally:
         multiprocess.set_start_method(method, force=True)
+        if os.environ is not variables:
+            os.environ = variables  # noqa: B003 - the very object
+            for name in variables.keys() - before.keys():
+                del variables[name]
+            variables.update(before)
 
 
 def _carry_out(batch: dict[str, list[bytes]], parent: int) -> dict[str, list[Any]]:

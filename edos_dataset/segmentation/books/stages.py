@@ -74,7 +74,7 @@ class FindDialoguesAsPapers(Stage):
 @dataclass(frozen=True)
 class FindDialogues(Stage):
     """Find the dialogues of each book, whatever quotes and dashes it has, and who speaks, where the book says so
-    (`segmentation.books.extraction`): READ_BOOKS with blocks to JUDGED_BOOK_DIALOGUES.
+    (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES, each with its `certainty`.
 
     Args:
         unsure_gap: characters of narration between two turns over which a conversation goes on where nothing is told of
@@ -140,7 +140,7 @@ class KeepSure(Stage):
         check_ranges(self, least=(0, 1))
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Judge JUDGED_BOOK_DIALOGUES."""
+        """Judge BOOK_DIALOGUES by their `certainty`."""
         unsure = pc.less(table["certainty"], pa.scalar(self.least, pa.float32()))
         reason = pc.if_else(unsure, UNSURE, pa.scalar(None, pa.string()))
         return table.drop_columns(["certainty"]).append_column(REASON, reason)

@@ -76,7 +76,11 @@ def films(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(films, tmp_path_factory):
     """What one process of the default engine makes."""
-    folder = tmp_path_factory.mktemp("expected")
+    return by_one_process(films, tmp_path_factory.mktemp("expected"))
+
+
+def by_one_process(films, folder):
+    """Return what one process of the default engine makes of each of CORPORA."""
     for name in CORPORA:
         make(films / name, folder / name, "local", 1)
     return {name: content(folder / name) for name in CORPORA}
@@ -87,8 +91,10 @@ MORE = [("films of every size", engine) for engine in [("local", 4), ("datasets"
 
 @pytest.mark.parametrize(("corpus", "engine"), [*product(CORPORA, WORKERS[1:]), *MORE])
 def test_the_same_bytes(films, expected, tmp_path, corpus, engine):
+    variables = os.environ
     make(films / corpus, tmp_path / "out", *engine)
     assert content(tmp_path / "out") == expected[corpus]
+    assert os.environ is variables  # rich, for one, holds that very object
 
 
 def launch(count, code, *arguments, output=subprocess.PIPE, **environment):

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from test_local import alive, fail_on_three, note_or_fail, square
-from test_matrix import CORPORA, SETTINGS, content, make
+from test_matrix import CORPORA, SETTINGS, by_one_process, content, make
 
 from edos_dataset.cleaning.duplicates import CapUtterances
 from edos_dataset.commands.built_in import subtitles_to_dialogues
@@ -75,10 +75,7 @@ def films(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(films, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("expected")
-    for name in CORPORA:
-        make(films / name, folder / name, "local", 1)
-    return {name: content(folder / name) for name in CORPORA}
+    return by_one_process(films, tmp_path_factory.mktemp("expected"))
 
 
 @pytest.mark.parametrize(("corpus", "workers"), [(CORPUS, 1), *((name, 2) for name in CORPORA), (CORPUS, 4)])

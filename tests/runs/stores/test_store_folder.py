@@ -5,6 +5,7 @@ many who would write one does. The store is in memory; `test_s3_runs` has a serv
 import itertools
 import json
 import os
+import signal
 import time
 
 import pytest
@@ -147,7 +148,15 @@ def test_a_dead_owner_holds_nothing(out, monkeypatch):
     assert texts(out) == NEW
 
 
-def test_who_has_lost_the_lock_stops(out, monkeypatch):
+@pytest.fixture
+def interruptible():
+    """Ctrl-C is not ignored, as it is where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_who_has_lost_the_lock_stops(out, monkeypatch, interruptible):
     monkeypatch.setattr(lock, "BEAT", 0.05)
     with pytest.raises(FolderError, match="another process has taken"), output_folder(out, "toy"):
         time.sleep(0.2)  # signs of life
