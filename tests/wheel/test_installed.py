@@ -3,6 +3,7 @@ in a fresh environment.
 """
 
 import importlib
+import importlib.util
 import os
 import pkgutil
 import re
@@ -29,7 +30,8 @@ def test_it_is_the_installed_package_that_is_tested():
     assert command.stdout.strip() == edos_dataset.__version__ == version("edos-dataset")
 
 
-def test_every_module_can_be_imported():
+def test_every_module_can_be_imported_or_names_the_extra_that_it_stands_on():
+    offered = set(metadata("edos-dataset").get_all("Provides-Extra"))
     names = [
         module.name
         for module in pkgutil.walk_packages(edos_dataset.__path__, "edos_dataset.")
@@ -37,7 +39,11 @@ def test_every_module_can_be_imported():
     ]
     assert len(names) > 90
     for name in names:
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            extra = re.search(r'pip install "edos-dataset\[(\w+)\]"$', str(error))
+            assert extra and extra[1] in offered and error.name and not importlib.util.find_spec(error.name), error
 
 
 def test_types_and_licence_are_told():
