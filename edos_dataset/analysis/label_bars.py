@@ -74,6 +74,7 @@ def _bars_of_labels(
         )
     axes.set_yticks(range(len(order)), [names[label] for label in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.tick_params(axis="y", pad=6)  # a mark at 0 has room
     axes.set_xlim(left=0)
     axes.set_xlabel("share of turns, %")
     _legend(axes, {kind: COLOURS[kind] for kind in KINDS if kind in kinds})

@@ -42,7 +42,7 @@ function labelBars(names, kinds, series, text, below) {
       ...rest.map(({ name, shares }, place) => ({ type: "scatter", mode: "markers", name: plain(short(name, 40)), y: order.map((label) => names[label]), x: order.map((label) => 100 * shares[label]),
         cliponaxis: false, marker: { symbol: SYMBOLS[place % SYMBOLS.length], size: 8, color: colour("card"), opacity: 1, line: { color: colour("mark"), width: 1.5 } }, hovertemplate: `%{y}: %{x:.2f} %<extra></extra>` })),
     ],
-    layout: { barmode: "overlay", bargap: 0.25, yaxis: { categoryorder: "array", categoryarray: order.map((place) => names[place]).reverse(), range: [-0.7, order.length - 0.3], gridcolor: "rgba(0,0,0,0)" },
+    layout: { barmode: "overlay", bargap: 0.25, yaxis: { categoryorder: "array", categoryarray: order.map((place) => names[place]).reverse(), range: [-0.7, order.length - 0.3], gridcolor: "rgba(0,0,0,0)", ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" },
       xaxis: { rangemode: "tozero", side: "top" }, margin: { l: 10, r: 10, t: 30, b: 30 }, legend: { orientation: "h", y: -0.02, yanchor: "top" } },
   }), { below, height: 120 + 19 * names.length }).made;
 }
