@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 MOST_NODES = 13
 """Labels of a turn that are drawn alone; rarer ones are put together by kind."""
-_GAP, _WIDTH = 0.012, 0.03
+_GAP, _WIDTH, _LINE = 0.012, 0.03, 0.026
+"""Least distance of two nodes, their width, and the height of a name, which each has for its own."""
 
 Node = tuple[int, str, str]
 """Turn, from 0; name; kind."""
@@ -55,17 +56,9 @@ def draw_flow(figure: "Figure", data: Mapping[str, Any], colours: Mapping[str, s
     boxes = _boxes(links)
     for (step, name, kind), (bottom, height) in boxes.items():
         axes.bar(step, height, _WIDTH, bottom, color=colours[kind])
-        if height > 0.008:
-            side = -1 if step == 3 else 1
-            axes.text(
-                step + side * 0.025,
-                bottom + height / 2,
-                name,
-                ha="right" if side < 0 else "left",
-                va="center",
-                fontsize=7,
-                zorder=4,
-            )
+        side = -1 if step == 3 else 1
+        at, align = step + side * 0.025, "right" if side < 0 else "left"
+        axes.text(at, bottom + height / 2, name, ha=align, va="center", fontsize=7, zorder=4)
     _bands(axes, links, boxes, colours)
     title = f"Labels of the first four turns of {data['name']}".replace("$", r"\$")
     axes.set_title(title, loc="left", fontsize=10)
@@ -88,7 +81,7 @@ def _boxes(links: Mapping[tuple[Node, Node], int]) -> dict[Node, tuple[float, fl
         for node in here:
             height = sizes[node] / total
             boxes[node] = (top - height, height)
-            top -= height + _GAP
+            top -= max(height + _GAP, _LINE)
     return boxes
 
 

@@ -29,8 +29,8 @@ def compare(one: Counts, own: LabelSystem, other: Counts, theirs: LabelSystem) -
 
     Returns:
         `labels_of`: in whose labels they are compared; `left_out`: share of turns whose label says nothing in these,
-        of the one and of the other; `all`, `without_neutral` and `first_turn`: divergences in nats. Of what cannot be
-        compared only `why_not`.
+        of the one and of the other; `all`, `without_neutral` and `first_turn`: divergences in nats, and the χ² test. Of
+        what cannot be compared only `why_not`.
     """
     system = common(own, theirs)
     if system is None:
@@ -40,8 +40,8 @@ def compare(one: Counts, own: LabelSystem, other: Counts, theirs: LabelSystem) -
     mine, reference = (in_labels_of(each.of_label, its, system) for each, its in ((one, own), (other, theirs)))
     if not mine.sum() or not reference.sum():
         return {"why_not": f"no label of {own.name} says anything in those of {theirs.name}"}
-    blocks = [in_labels_of(each.blocks, its, system) for each, its in ((one, own), (other, theirs))]
-    first = [in_labels_of(each.places[0, :-1], its, system) for each, its in ((one, own), (other, theirs))]
+    both = ((one.blocks, own), (other.blocks, theirs))
+    blocks, first = ([in_labels_of(each[which], its, system) for each, its in both] for which in (0, 1))
     kinds = np.array(system.kinds)
     return {
         "labels_of": system.name,
@@ -56,29 +56,26 @@ def compare(one: Counts, own: LabelSystem, other: Counts, theirs: LabelSystem) -
             round(1 - float(counts.sum() / each.of_label.sum()), 4)
             for counts, each in ((mine, one), (reference, other))
         ],
-        "all": _divergences(mine, reference, *blocks),
-        "without_neutral": _divergences(*(each[..., kinds != NEUTRAL] for each in (mine, reference, *blocks))),
-        "first_turn": _divergences(first[0], first[1]),
+        "all": _divergences(*blocks),
+        "without_neutral": _divergences(*(each[:, kinds != NEUTRAL] for each in blocks)),
+        "first_turn": _divergences(*first),
     }
 
 
-def _divergences(
-    mine: Doubles, reference: Doubles, blocks: Doubles | None = None, reference_blocks: Doubles | None = None
-) -> dict[str, Any] | None:
-    """Return the divergences of counts of labels, with intervals where the counts are given by block, too."""
+def _divergences(blocks: Doubles, reference_blocks: Doubles) -> dict[str, Any] | None:
+    """Return the divergences of counts of labels, given by block of what is drawn together, with their intervals."""
+    mine, reference = blocks.sum(axis=0), reference_blocks.sum(axis=0)
     if not mine.sum() or not reference.sum():
         return None
     plain = kl_divergence(mine, reference)
     back = kl_divergence(reference, mine)
     test = chi_squared(mine, reference)
-    found: dict[str, Any] = {
+    return {
         "kl": round(kl_divergence(mine, reference, SMOOTHING), 4),
         "kl_unsmoothed": round(plain, 4) if np.isfinite(plain) else None,
         "kl_of_reference": round(kl_divergence(reference, mine, SMOOTHING), 4),
         "kl_of_reference_unsmoothed": round(back, 4) if np.isfinite(back) else None,
         "js": round(js_divergence(mine, reference), 4),
         "chi_squared": {**test._asdict(), "statistic": round(test.statistic, 1), "v": round(test.v, 4)},
+        "intervals": divergence_intervals(blocks, reference_blocks),
     }
-    if blocks is not None and reference_blocks is not None:
-        found["intervals"] = divergence_intervals(blocks, reference_blocks)
-    return found

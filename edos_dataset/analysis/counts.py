@@ -42,7 +42,7 @@ class Counts:
         reliability: [BINS, 3] turns whose right label is known: number, sum of confidence, number right.
         given: [2, labels] turns that have `top`, and the sum of the probabilities that it gives their label, ×1e6.
         certainty: [BINS] dialogues.
-        blocks: [BLOCKS, labels] turns by block of what is drawn together.
+        blocks: [2, BLOCKS, labels] turns by block of what is drawn together: all of them, and the first of dialogues.
     """
 
     labels: int
@@ -67,7 +67,7 @@ class Counts:
         self.confidence: Ints = np.zeros((size, BINS), np.int64)
         self.confidence_sums: Doubles = np.zeros(size)
         self.given: Doubles = np.zeros((2, size))
-        self.blocks: Ints = np.zeros((BLOCKS, size), np.int64)
+        self.blocks: Ints = np.zeros((2, BLOCKS, size), np.int64)
         self.words, self.films, self.samples = WordCounts(size), Films(size), Samples(size)
 
     @property
@@ -148,16 +148,18 @@ class Counts:
         self.certainty += np.bincount(_bins(batch.certainty[~np.isnan(batch.certainty)]), minlength=BINS)
 
     def _of_blocks(self, batch: Batch, of_dialogue: Ints) -> Ints:
-        """Return the turns of each label by block: of the film, or of the dialogue where none is known."""
+        """Return the turns of each label, all and first ones, by block: of the film, or else of the dialogue."""
         documents = batch.documents.dictionary_encode()
         names = documents.dictionary.to_pylist()
         codes = documents.indices.fill_null(len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
         of_film = np.array([*(hash64(name) % BLOCKS for name in names), NONE], np.int64)[codes]
         block = np.where(of_film == NONE, of_dialogue, of_film)
-        there = batch.labels != NONE
-        cells = block[batch.of_turn[there]] * self.labels + batch.labels[there]
-        table: Ints = np.bincount(cells, minlength=self.blocks.size).reshape(self.blocks.shape)
-        return table
+        labelled = np.flatnonzero(batch.labels != NONE)
+        tables = []
+        for turns in (labelled, labelled[batch.place[labelled] == 0]):
+            cells = block[batch.of_turn[turns]] * self.labels + batch.labels[turns]
+            tables.append(np.bincount(cells, minlength=BLOCKS * self.labels).reshape(BLOCKS, self.labels))
+        return np.stack(tables)
 
 
 def _bins(values: Doubles) -> Ints:

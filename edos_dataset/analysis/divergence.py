@@ -142,7 +142,7 @@ def share_intervals(blocks: npt.ArrayLike, resamples: int = RESAMPLES, seed: int
 def divergence_intervals(
     blocks: npt.ArrayLike, reference: npt.ArrayLike, smoothing: float = SMOOTHING, resamples: int = RESAMPLES
 ) -> dict[str, list[float | None]]:
-    """Return the 95 % bootstrap intervals, in nats, of the divergences of two data sets, both drawn anew each time.
+    """Return the 95 % bootstrap intervals of the divergences of two data sets, in nats, both drawn anew each time.
 
     Args:
         blocks: [blocks, labels] counts of the one, of what is drawn together, such as films.
@@ -151,14 +151,18 @@ def divergence_intervals(
         resamples: how often to draw.
 
     Returns:
-        `kl` and `js`. A divergence cannot fall below 0, so that of two samples of one distribution lies above it.
+        `kl` and `js`, and of the test χ² its statistic, `chi_squared`, and Cramér's `v`. None of them can fall below 0,
+        so that those of two samples of one distribution lie above it.
     """
     ours, theirs = _drawn(blocks, resamples, 0), _drawn(reference, resamples, 1)
     pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if one.sum() > 0 and other.sum() > 0]
-    return {
-        "kl": interval(np.array([kl_divergence(one, other, smoothing) for one, other in pairs] or [np.nan])),
-        "js": interval(np.array([js_divergence(one, other) for one, other in pairs] or [np.nan])),
-    }
+    found = [
+        (kl_divergence(one, other, smoothing), js_divergence(one, other), test.statistic, test.v)
+        for one, other in pairs
+        for test in (chi_squared(one, other),)
+    ]
+    columns = np.array(found).T if found else np.full((4, 1), np.nan)
+    return {name: interval(column) for name, column in zip(("kl", "js", "chi_squared", "v"), columns, strict=True)}
 
 
 def _drawn(blocks: npt.ArrayLike, resamples: int, seed: int) -> Doubles:

@@ -93,7 +93,7 @@ def _sizes(counts: Counts) -> dict[str, Any]:
 
 def _labels(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
     turns, total = counts.of_label, int(counts.of_label.sum())
-    intervals = share_intervals(counts.blocks)
+    intervals = share_intervals(counts.blocks[0])
     of_kind = {kind: int(turns[[one == kind for one in labels.kinds]].sum()) for kind in KINDS}
     return {
         "label_turns": [

@@ -1,25 +1,28 @@
 """The pictures of a report for papers, as PNG and SVG: the same figures as in the page, on white."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edos_dataset.analysis.alluvial import draw_flow
-from edos_dataset.analysis.label_system import EMOTION, INTENT, KINDS
+from edos_dataset.analysis.label_bars import (
+    COLOURS,
+    Data,
+    draw_labels,
+    draw_labels_of_others,
+    in_order,
+    is_labelled,
+    plain_axes,
+    plainly,
+)
+from edos_dataset.analysis.label_system import EMOTION, KINDS
 from edos_dataset.labels import NEUTRAL
-from edos_dataset.runs.shards import replacing
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {EMOTION: "#0072b2", INTENT: "#d55e00", NEUTRAL: "#666666"}
-"""Told apart with every colour vision (Okabe & Ito)."""
-_MARKS = ("D", "o", "s", "^", "x")
-
-Data = Mapping[str, Any]
 Draw = Callable[["Figure", Data], object]
 
 
@@ -28,7 +31,7 @@ def draw_pictures(figures: Data, folder: Path) -> list[Path]:
 
     Args:
         figures: as `commands.report` gives them.
-        folder: where they go; it is made. Pictures of an earlier report are replaced.
+        folder: where they go; it is made.
 
     Returns:
         The files.
@@ -46,10 +49,9 @@ def draw_pictures(figures: Data, folder: Path) -> list[Path]:
             draw(figure, data)
             for form in ("png", "svg"):
                 path = folder / f"{name}.{form}"
-                with replacing(path) as temporary:
-                    figure.savefig(temporary, format=form, metadata={"Date": None} if form == "svg" else None)
-                    if form == "png":
-                        _with_palette(temporary)
+                figure.savefig(path, format=form, metadata={"Date": None} if form == "svg" else None)
+                if form == "png":
+                    _with_palette(path)
                 written.append(path)
     return written
 
@@ -67,48 +69,34 @@ def _wanted(figures: Data) -> list[tuple[str, tuple[float, float], Draw, Data]]:
     """Return the pictures that there is something for: name, size in inches, what draws it, and of what."""
     first = figures["data"][0]
     wanted: list[tuple[str, tuple[float, float], Draw, Data]] = [("lengths", (9, 3), _lengths, first)]
-    if sum(one["turns"] for one in first["label_turns"]):
-        size = (7, 1.5 + 0.19 * len(first["label_turns"]))
-        wanted += [("labels", size, _labels, figures), ("places", (6, 3.2), _places, first)]
+    if is_labelled(first):
+        wanted.append(("labels", _tall(first["label_turns"]), draw_labels, figures))
     if first["flow"]["all"]:
-        wanted.append(("flow", (10, 7), lambda figure, data: draw_flow(figure, data, COLOURS), first))
         wanted.append(("transitions", (9, 8.5), _transitions, first))
+    for number, data in enumerate(figures["data"], 1):
+        name = "" if number == 1 else f"_{number}"
+        if is_labelled(data):
+            wanted.append((f"places{name}", (6, 3.2), _places, data))
+        if data["flow"]["all"]:
+            wanted.append((f"flow{name}", (10, 7), lambda figure, data: draw_flow(figure, data, COLOURS), data))
     wanted += [
-        (f"flow_{number}", (10, 7), lambda figure, data: draw_flow(figure, data, COLOURS), other)
-        for number, other in enumerate(figures["data"][1:], 2)
-        if other["flow"]["all"]
+        (f"labels_{number}", _tall(one["names"]), draw_labels_of_others, one)
+        for number, one in enumerate(figures["comparisons"], 2)
+        if one.get("labels_of", first["labels"]["of"]) != first["labels"]["of"]
     ]
     if first["confidence"]:
         wanted.append(("confidence", (6, 3), _confidence, first))
+    if first["certainty"]:
+        wanted.append(("certainty", (6, 3), _certainty, first))
+    if any(one["year"] is not None for one in first["years"]):
+        wanted.append(("years", (9, 3), _years, first))
     if first["reliability"]:
         wanted.append(("reliability", (4, 4), _reliability, first))
     return wanted
 
 
-def in_order(kinds: list[str], turns: list[float]) -> list[int]:
-    """Return the places of labels: emotions, intents, then neutral, each the most frequent first."""
-    return sorted(range(len(kinds)), key=lambda place: (KINDS.index(kinds[place]), -turns[place], place))
-
-
-def _labels(figure: "Figure", figures: Data) -> None:
-    first, *others = figures["data"]
-    rows = first["label_turns"]
-    order = in_order([row["kind"] for row in rows], [row["turns"] for row in rows])
-    axes, places = _axes(figure), range(len(order))
-    shares = [100 * rows[label]["share"] for label in order]
-    axes.barh(places, shares, color=[COLOURS[rows[label]["kind"]] for label in order], height=0.75)
-    others = [
-        one for one in others if one["labels"] == first["labels"] and any(row["share"] for row in one["label_turns"])
-    ]
-    for mark, other in zip(_MARKS, others, strict=False):
-        theirs = [100 * other["label_turns"][label]["share"] for label in order]
-        face = "black" if mark == "x" else "white"
-        axes.plot(theirs, places, mark, ms=4, mfc=face, mec="black", label=_plain(other["name"]), zorder=3)
-    axes.set_yticks(places, [rows[label]["label"] for label in order], fontsize=8)
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel("share of turns, %")
-    axes.set_title(_plain(f"Labels of {first['name']}"), loc="left", fontsize=10)
-    _legend(axes)
+def _tall(labels: Sequence[object]) -> tuple[float, float]:
+    return 7, 1.5 + 0.19 * len(labels)
 
 
 def _places(figure: "Figure", data: Data) -> None:
@@ -117,7 +105,7 @@ def _places(figure: "Figure", data: Data) -> None:
     names = [str(place + 1) for place in range(len(turns))]
     if len(turns) == len(data["places"]["turns"]):
         names[-1] += "+"
-    axes, below = _axes(figure, "y"), np.zeros(len(turns))
+    axes, below = plain_axes(figure, "y"), np.zeros(len(turns))
     for kind in KINDS:
         share = 100 * turns[:, [one == kind for one in data["labels"]["kinds"]]].sum(axis=1) / turns.sum(axis=1)
         axes.bar(names, share, bottom=below, color=COLOURS[kind], label=kind)
@@ -136,7 +124,7 @@ def _transitions(figure: "Figure", data: Data) -> None:
     strength = np.log2((table + 0.5) / (expected + 0.5))
     shown = np.where((expected < 2) & (table < 5), np.nan, strength)
     axes = figure.add_subplot()
-    drawn = axes.imshow(shown, cmap="PuOr_r", vmin=-3, vmax=3)
+    drawn = axes.imshow(shown, cmap="PuOr", vmin=-3, vmax=3)
     axes.set_xticks(range(len(order)), [names[label] for label in order], rotation=90, fontsize=7)
     axes.set_yticks(range(len(order)), [names[label] for label in order], fontsize=7)
     axes.set_xlabel("next label")
@@ -157,19 +145,40 @@ def _lengths(figure: "Figure", data: Data) -> None:
         end = int(np.searchsorted(counts.cumsum(), 0.998 * counts.sum())) + 1
         axes.bar(range(end + 1), [*counts[:end], counts[end:].sum()], width=1, color=COLOURS[EMOTION])
         axes.set_xlabel(f"{title}; the last bar: {end} and more", fontsize=7)
-        _plainly(axes, "y")
+        axes.set_ylabel("turns" if title == "tokens of a turn" else "dialogues", fontsize=7)
+        plainly(axes, "y")
 
 
 def _confidence(figure: "Figure", data: Data) -> None:
-    turns, axes = data["confidence"]["turns"], _axes(figure, "y")
-    width = 1 / len(turns)
-    axes.bar([width * (place + 0.5) for place in range(len(turns))], turns, width * 0.95, color=COLOURS[EMOTION])
-    axes.set_xlabel(f"confidence of the label; mean {data['confidence']['mean']:.2f}")
-    axes.set_ylabel("turns")
+    turns, mean = data["confidence"]["turns"], data["confidence"]["mean"]
+    _bins(figure, turns, f"confidence of the label; mean {mean:.2f}", "turns")
+
+
+def _certainty(figure: "Figure", data: Data) -> None:
+    _bins(figure, data["certainty"], "certainty that nothing is wrong with the dialogue", "dialogues")
+
+
+def _bins(figure: "Figure", counts: list[int], below: str, beside: str) -> None:
+    """Draw a histogram from 0 to 1."""
+    axes, width = plain_axes(figure, "y"), 1 / len(counts)
+    axes.bar([width * (place + 0.5) for place in range(len(counts))], counts, width * 0.95, color=COLOURS[EMOTION])
+    axes.set_xlabel(below)
+    axes.set_ylabel(beside)
+
+
+def _years(figure: "Figure", data: Data) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    known = {one["year"]: one["dialogues"] for one in data["years"] if one["year"] is not None}
+    axes = plain_axes(figure, "y")
+    axes.bar(list(known), list(known.values()), 0.9, color=COLOURS[EMOTION])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("year of the film")
+    axes.set_ylabel("dialogues")
 
 
 def _reliability(figure: "Figure", data: Data) -> None:
-    reliability, axes = data["reliability"], _axes(figure, "both")
+    reliability, axes = data["reliability"], plain_axes(figure, "both")
     used = [one for one in reliability["bins"] if one["turns"]]
     axes.plot([0, 1], [0, 1], ":", color=COLOURS[NEUTRAL])
     axes.plot(
@@ -179,29 +188,3 @@ def _reliability(figure: "Figure", data: Data) -> None:
     axes.set_xlabel("confidence of the label")
     error = reliability["expected_calibration_error"]
     axes.set_title(f"expected calibration error {error:.3f}", loc="left", fontsize=10)
-
-
-def _axes(figure: "Figure", grid: str = "x") -> "Axes":
-    axes = figure.add_subplot()
-    _plainly(axes, grid)
-    return axes
-
-
-def _plainly(axes: "Axes", grid: str) -> None:
-    axes.grid(axis=grid, color="#d5d9de", linewidth=0.8)  # type: ignore[arg-type]
-    axes.set_axisbelow(True)
-    axes.tick_params(length=0)
-    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-
-
-def _legend(axes: "Axes") -> None:
-    from matplotlib.patches import Patch
-
-    found, _ = axes.get_legend_handles_labels()
-    kinds = [Patch(color=colour, label=kind) for kind, colour in COLOURS.items()]
-    axes.legend(handles=[*kinds, *found], loc="center right", frameon=False, fontsize=8)
-
-
-def _plain(text: str) -> str:
-    """Return a text in which matplotlib finds no formula."""
-    return text.replace("$", r"\$")

@@ -1,7 +1,7 @@
 """What a page shows of the dialogues drawn: no more than its size allows, whatever the data are."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edos_dataset.analysis.counts import Counts
@@ -18,13 +18,16 @@ def wanted_places(counts: Counts, labels: LabelSystem) -> list[int]:
     return counts.samples.places(list(_pairs(counts, labels).values()))
 
 
-def shown_dialogues(counts: Counts, labels: LabelSystem, dialogues: Mapping[int, Dialogue]) -> dict[str, Any]:
+def shown_dialogues(
+    counts: Counts, labels: LabelSystem, dialogues: Mapping[int, Dialogue], first: Sequence[int] = ()
+) -> dict[str, Any]:
     """Return the dialogues that a page shows.
 
     Args:
         counts: what was counted.
         labels: of the data set.
-        dialogues: place → dialogue, of all `wanted_places`.
+        dialogues: place → dialogue, of all `wanted_places` and `first`.
+        first: places of dialogues that come before those: what the page says of them leads to them.
 
     Returns:
         `dialogues`, each once, and `examples`: for each surprising pair, "before after" → ids, and `doubtful`: label →
@@ -32,7 +35,7 @@ def shown_dialogues(counts: Counts, labels: LabelSystem, dialogues: Mapping[int,
     """
     shown: dict[str, Dialogue] = {}
     size = 0
-    for dialogue in map(dialogues.__getitem__, wanted_places(counts, labels)):
+    for dialogue in map(dialogues.__getitem__, (*first, *wanted_places(counts, labels))):
         if dialogue["id"] in shown:
             continue
         bytes_ = len(json.dumps(dialogue, ensure_ascii=False).encode())

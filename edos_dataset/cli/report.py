@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@explained()
+@explained(kept="Nothing was written; mend this and give the same command again", stopped="Nothing was written.")
 def report(
     source: Annotated[
         str,
@@ -60,14 +60,15 @@ def _shown(figures: Mapping[str, Any], out: Path) -> "Iterator[RenderableType]":
     """Yield the sizes, the divergences, and where the page is."""
     from rich.table import Table
 
-    table = Table("data set", "dialogues", "turns", "tokens", "KL", "Jensen-Shannon")
-    for column in table.columns[1:]:
+    table = Table("data set", "dialogues", "turns", "tokens", "KL", "Jensen-Shannon", "in labels of")
+    for column in table.columns[1:-1]:
         column.justify = "right"
-    apart = {one["with"]: one["all"] for one in figures["comparisons"] if "all" in one}
+    apart = {one["with"]: one for one in figures["comparisons"] if "all" in one}
     for place, one in enumerate(figures["data"]):
         found = apart.get(one["name"]) if place else None
         sizes = (f"{one['sizes'][name]:,}" for name in ("dialogues", "turns", "tokens"))
-        table.add_row(escape(one["name"]), *sizes, *(f"{found[name]:.4f}" if found else "" for name in ("kl", "js")))
+        between = (f"{found['all'][name]:.4f}" if found else "" for name in ("kl", "js"))
+        table.add_row(escape(one["name"]), *sizes, *between, found["labels_of"] if found else "")
     yield table
     for one in figures["comparisons"]:
         if "why_not" in one:

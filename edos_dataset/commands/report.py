@@ -10,13 +10,12 @@ from edos_dataset.analysis.comparison import compare
 from edos_dataset.analysis.figures import data_figures
 from edos_dataset.analysis.page import plotly_script, render, to_json
 from edos_dataset.analysis.pictures import draw_pictures
+from edos_dataset.commands.report_files import replacing_report, report_files
 from edos_dataset.commands.report_look import Look, look_at
-from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS_PAPER, KL_OF_LABELS, STATISTICS
+from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS_PAPER, KL_OF_LABELS, PUBLISHED
 from edos_dataset.publishing.rejected import kept_rejects, reasons_of, rejected_units
 from edos_dataset.releases.reported import Asked, Reported, open_reported
 from edos_dataset.runs.engines.base import available_cores
-from edos_dataset.runs.out_file import check_out_file
-from edos_dataset.runs.shards import write_text
 from edos_dataset.text import clipped
 from edos_dataset.version import __version__
 
@@ -56,9 +55,7 @@ def report(
         ModuleNotFoundError: plotly is not installed.
     """
     script = plotly_script()  # before hours of counting
-    beside = out.with_suffix(".json")
-    for path in (out, beside):
-        check_out_file(path, force=force)
+    files = report_files(out, force)
     with tempfile.TemporaryDirectory(prefix="edos-report-") as scratch:
         opened = []
         for number, one in enumerate((asked, *against)):
@@ -71,10 +68,11 @@ def report(
     figures = _figures(opened, look)
     rejects = _rejected_examples(opened[0])
     page = render(figures, look.to_see, rejects, script)
-    if pictures:
-        draw_pictures(figures, out.with_name(f"{out.stem}_pictures"))
-    write_text(beside, to_json(figures, None))
-    write_text(out, page)
+    with replacing_report(files) as made:
+        if pictures:
+            draw_pictures(figures, made.pictures)
+        made.figures.write_text(to_json(figures, None), encoding="utf-8")
+        made.page.write_text(page, encoding="utf-8")
     return figures
 
 
@@ -94,7 +92,7 @@ def _figures(opened: Sequence[Reported], look: Look) -> dict[str, Any]:
         ],
         "doubts": look.doubts,
         "copies": look.copies([name for name, _, _ in others]),
-        "papers": _papers(first.config),
+        "papers": _papers(),
         "manifest": _manifest(first),
     }
 
@@ -114,10 +112,10 @@ def _facts(one: Reported) -> dict[str, Any]:
     return {"source": one.asked.source, "config": one.config, "revision": one.asked.revision}
 
 
-def _papers(config: str | None) -> dict[str, Any]:
+def _papers() -> dict[str, Any]:
     """Return what the papers say of the same: sizes, Table 9 and the divergence."""
     return {
-        "sizes": [vars(row) for row in STATISTICS.get(config or "edos", STATISTICS["edos"])],
+        "sizes": [vars(row) for row in PUBLISHED],
         "others": [dict(zip(("name", "labels", "dialogues", "turns"), row, strict=True)) for row in COMPARED],
         "by_label": {"source": f"{EDOS_PAPER}, Table 9", "dialogues_turns": [list(row) for row in BY_LABEL]},
         "kl_of_labels": KL_OF_LABELS,

@@ -123,16 +123,16 @@ def _to_see(
     pairs = [(row, alike.between(*_sides(splits, *row))[1]) for row in rows]
     worst = doubts.worst.groups if doubts else {}
     places = [place for _, found in pairs for pair in found for place in pair]
-    places += [entry.value[0] for entries in worst.values() for entry in entries]
+    doubted = [entry.value[0] for entries in worst.values() for entry in entries]
     labels = opened[0].labels
-    dialogues = dialogues_at(parts, [*places, *wanted_places(counts, labels)], engine)
+    dialogues = dialogues_at(parts, [*places, *doubted, *wanted_places(counts, labels)], engine)
 
     def said(place: int) -> dict[str, Any]:
         return {"id": dialogues[place]["id"], "texts": [turn[0] for turn in dialogues[place]["turns"][:6]]}
 
     names = labels.names
     return {
-        **shown_dialogues(counts, labels, dialogues),
+        **shown_dialogues(counts, labels, dialogues, doubted),
         "alike": [
             {"of": one, "in": other, "data": number, "pairs": [[said(place) for place in pair] for pair in found]}
             for (one, other, number), found in pairs

@@ -1,6 +1,7 @@
 """What `edos report` looks at, as Parquet files: a folder of ours as it is, all else written to scratch once."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,13 +111,16 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None) -> Repo
     if not folder.exists() and asked.source in (*RAW_RELEASES, *SOURCES):
         _only_the_hub_has_revisions(asked)
         if asked.source in SOURCES:
+            _has_no_configs(asked)
             return _of_labelled_set(asked, data_folder(data), scratch)
         config = asked.config or ("annotated" if asked.source == _ED else None)
-        rows = _dataset_rows(load(asked.source, config, source=data), asked.source)
+        with _without_bars():
+            rows = _dataset_rows(load(asked.source, config, source=data), asked.source)
         return Reported(asked, config, OURS, _spooled(rows, scratch))
     check_source(asked.source)
     if folder.exists():
         _only_the_hub_has_revisions(asked)
+        _has_no_configs(asked)
     records = read_records(asked.source, Selection(config=asked.config, revision=asked.revision))
     files = _spooled(labelled_rows(records), scratch)
     if not files:
@@ -129,6 +133,11 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None) -> Repo
 def _only_the_hub_has_revisions(asked: Asked) -> None:
     if asked.revision is not None:
         raise ValueError(f"--revision is for a data set of the Hub, and {asked.source} is none: leave it out")
+
+
+def _has_no_configs(asked: Asked) -> None:
+    if asked.config is not None:
+        raise ValueError(f"{asked.source} has no configs: leave {asked.config!r} out")
 
 
 def _of_labelled_set(asked: Asked, data: Path, scratch: Path) -> Reported:
@@ -164,6 +173,20 @@ def _label_of(source: str, names: tuple[str, ...], ids: Mapping[str, int]) -> in
     if not names or label_set(source, names) is None:
         return None
     return next(ids[name] for name in classes_of(source, names) if name in ids)
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep `datasets` from drawing bars between the messages of a command; what it reads here takes seconds."""
+    import datasets
+
+    already = datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if not already:
+            datasets.enable_progress_bars()
 
 
 def _dataset_rows(parts: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:

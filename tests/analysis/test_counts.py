@@ -90,7 +90,8 @@ def test_confidence_certainty_films_and_years(counts):
     } == of_film
     years = Counter(row["source"]["year"] or -1 for row in EVERY)
     assert {year: dialogues_ for year, (dialogues_, _) in counts.films.years.items()} == years
-    assert counts.blocks.sum() == len(sure)
+    assert counts.blocks[0].sum() == len(sure)
+    assert counts.blocks[1].sum(axis=0).tolist() == counts.places[0, :-1].tolist()
 
 
 def test_parts_in_any_order_give_the_same(counts):

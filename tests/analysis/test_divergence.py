@@ -66,7 +66,9 @@ def test_intervals_hold_the_share_and_shrink_with_more_films():
 
 def test_one_film_shows_no_variation():
     assert analysis.share_intervals([[3, 4], [0, 0]]) == [[None, None]] * 2
-    assert analysis.divergence_intervals([[3, 4]], [[1, 2], [3, 1]]) == {"kl": [None, None], "js": [None, None]}
+    assert analysis.divergence_intervals([[3, 4]], [[1, 2], [3, 1]]) == dict.fromkeys(
+        ("kl", "js", "chi_squared", "v"), [None, None]
+    )
 
 
 def test_intervals_of_divergences_hold_that_of_the_sums():

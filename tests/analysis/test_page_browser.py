@@ -1,6 +1,7 @@
 """The page as a reader has it, in headless Chromium: at a desk and on a phone, light and dark, with harmful texts."""
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -125,6 +126,28 @@ def test_what_is_looked_for_stands_in_the_address(browser, page_file):
     assert "no dialogue none" in nowhere.text_content("#browser .status")
     for each in (page, again, nowhere):
         each.close()
+
+
+def test_a_picture_is_saved_by_key_on_the_ground_of_the_page(browser, page_file):
+    page, complaints, _ = opened(browser, page_file, "", 1280, "dark")
+    for form, begin in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        page.locator(f"#flow button[aria-label^={form}]").focus()
+        with page.expect_download() as saved:
+            page.keyboard.press("Enter")
+        content = Path(saved.value.path()).read_bytes()
+        assert content.startswith(begin) and saved.value.suggested_filename == f"picture.{form.lower()}"
+    assert b"rgb(32, 32, 31)" in content and complaints == []
+    page.close()
+
+
+def test_what_is_doubted_leads_to_its_dialogue(browser, page_file):
+    page, _, _ = opened(browser, page_file)
+    page.locator("#doubtful .folds details").first.evaluate("one => one.open = true")
+    row = page.locator("#doubtful .folds details").first.locator("tbody tr").first
+    wanted = row.locator("a").text_content()
+    row.locator("a").click()
+    page.locator("#browser .status", has_text=f"One dialogue, {wanted}.").wait_for()
+    page.close()
 
 
 def test_the_button_turns_the_light(browser, page_file):

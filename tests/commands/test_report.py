@@ -33,8 +33,10 @@ def test_a_folder_gives_a_page_figures_and_pictures(folder, tmp_path):
     assert "edos folder" in (tmp_path / "r.html").read_text()
     names = {path.name for path in (tmp_path / "r_pictures").iterdir()}
     assert {
-        f"{name}.{form}" for name in ("labels", "flow", "transitions", "lengths") for form in ("png", "svg")
-    } <= names
+        f"{name}.{form}"
+        for name in ("labels", "places", "flow", "transitions", "lengths", "confidence", "certainty", "years")
+        for form in ("png", "svg")
+    } == names
 
 
 def test_json_lines_are_the_folder_that_they_came_from(folder, tmp_path):
@@ -88,6 +90,45 @@ def test_labels_of_others_are_compared_in_theirs(folder, tmp_path):
     assert comparison["shares"][0][0] == pytest.approx(share, abs=1e-6)
 
 
+def test_a_page_does_not_take_the_place_of_its_own_figures(folder, tmp_path):
+    with pytest.raises(ValueError, match=r"r.json is where the figures go, as JSON: .* r.html"):
+        report(Asked(str(folder)), out=tmp_path / "r.json")
+
+
+def test_pictures_of_an_earlier_report_go_and_nothing_else(folder, tmp_path):
+    out, pictures = tmp_path / "r.html", tmp_path / "r_pictures"
+    pictures.mkdir()
+    (pictures / "flow_7.png").write_bytes(b"of an earlier one")
+    with pytest.raises(ValueError, match=r"r_pictures is there already: .* --force"):
+        report(Asked(str(folder)), out=out)
+    (pictures / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match="no folder of pictures alone"):
+        report(Asked(str(folder)), out=out, force=True)
+    (pictures / "mine.txt").unlink()
+    report(Asked(str(folder)), out=out, force=True)
+    assert "flow_7.png" not in {path.name for path in pictures.iterdir()} and (pictures / "flow.png").is_file()
+    report(Asked(str(folder)), out=out, pictures=False, force=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"edos folder", "r.html", "r.json"}
+
+
+def test_what_cannot_be_written_leaves_the_earlier_report(folder, tmp_path, monkeypatch):
+    report(Asked(str(folder)), out=tmp_path / "r.html")
+    before = {path: path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*"))}
+
+    def no_space(figures, folder):
+        folder.mkdir()
+        (folder / "labels.png").write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "draw_pictures", no_space)
+    with pytest.raises(OSError, match="No space left"):
+        report(Asked(str(folder)), out=tmp_path / "r.html", force=True)
+    after = {path: path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*"))}
+    assert {path: time for path, time in after.items() if path != tmp_path} == {
+        path: time for path, time in before.items() if path != tmp_path
+    }
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -96,6 +137,7 @@ def test_labels_of_others_are_compared_in_theirs(folder, tmp_path):
         ('{"dialogue_id": "a", "turns": [{"label": "sad"}]}', "an object with one"),
         ('{"dialogue_id": "a", "turns": [{"text": "x", "label": "sad", "confidence": 7}]}', "from 0 to 1, got 7"),
         ('{"dialogue_id": "a", "year": "soon", "turns": ["x"]}', "a year such as 1994"),
+        ('{"turns": [', r"line 1: .*, which is no JSON \(Expecting value\); mend or remove it"),
         ("[1]", "expected"),
         ('{"a": 1}', "expected"),
         ("", "holds no dialogues|plain text"),
@@ -114,6 +156,8 @@ def test_what_is_not_there_is_told(tmp_path, folder):
         (Asked("meld"), "none of meld/train_sent_emo.csv"),
         (Asked(str(folder), "amt_seed"), "has no config 'amt_seed'"),
         (Asked(str(folder), None, "v1"), "--revision is for a data set of the Hub"),
+        (Asked("meld", "all"), "meld has no configs: leave 'all' out"),
+        (Asked(__file__, "edos"), "has no configs: leave 'edos' out"),
     ):
         with pytest.raises(ValueError, match=message):
             open_reported(asked, tmp_path / "scratch", tmp_path)

@@ -41,7 +41,7 @@ function flowSection() {
   const note = el("p", { class: "status", role: "status" });
   const below = el("details", {}, el("summary", {}, "As a table"));
   const links = () => (label === "" ? data.flow.all : data.flow.by_first[Number(label)]);
-  const shown_ = picture("Labels of the first four turns, the first on the left. The width is the number of dialogues.", "", () => {
+  const shown_ = picture("Labels of the first four turns, the first on the left. The width is the number of dialogues; one that ends flows no further.", "", () => {
     const { nodes, links: flows } = gathered(links(), data.labels.names, data.labels.kinds);
     const through = (place, end) => sum(flows.filter((link) => link[end] === place).map((link) => link[2]));
     const inside = range(nodes.length).map((place) => Math.max(through(place, 0), through(place, 1)));

@@ -10,8 +10,9 @@ function filmsSection() {
     }
     const { names, kinds } = first.labels, share = (turns, kind) => sum(turns.filter((_, label) => kinds[label] === kind)) / (sum(turns) || 1);
     content.push(bars(`Dialogues by year of the film, known of ${count(sum(known.map((one) => one.dialogues)))} of ${count(first.sizes.dialogues)}`, `Dialogues by year, ${from} to ${to}.`, years, years.map((year) => of.get(year) ?? 0), "year", "dialogues",
-      folded("By decade, as a table", () => table("Decades", [["decade"], numbered("dialogues"), numbered("emotions"), numbered("intents"), numbered("neutral"), ["more frequent than in all", "words"]],
-        [...decades].map(([decade, [dialogues, turns]]) => [decade, count(dialogues), percent(share(turns, "emotion")), percent(share(turns, "response intent")), percent(share(turns, "neutral")), unusual(turns, names)])))));
+      [folded("As a table", () => table("Dialogues by year", [["year"], numbered("dialogues")], known.map((one) => [String(one.year), count(one.dialogues)]))),
+      folded("By decade, with what is unusual, as a table", () => table("Decades", [["decade"], numbered("dialogues"), numbered("emotions"), numbered("intents"), numbered("neutral"), ["more frequent than in all", "words"]],
+        [...decades].map(([decade, [dialogues, turns]]) => [decade, count(dialogues), percent(share(turns, "emotion")), percent(share(turns, "response intent")), percent(share(turns, "neutral")), unusual(turns, names)])))]));
   }
   if (first.films) {
     const { unlike_all: rows, dialogues_a_film: spread, least_turns: least } = first.films;

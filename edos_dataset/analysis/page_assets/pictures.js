@@ -9,13 +9,13 @@ const see = (name, alpha) => {
   const [r, g, b] = colour(name).match(/[0-9a-f]{2}/gi).map((pair) => parseInt(pair, 16));
   return `rgba(${r},${g},${b},${alpha})`;
 };
-const SYMBOLS = ["diamond-open", "circle-open", "square-open", "triangle-up-open", "x-thin-open"];
+const SYMBOLS = ["diamond", "circle", "square", "triangle-up", "triangle-down", "pentagon"];
 
 function layout(more) {
   const axis = () => ({ gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true, fixedrange: true });
   const { xaxis = {}, yaxis = {}, ...rest } = more;
   return {
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: false, margin: { l: 10, r: 10, t: 10, b: 40 },
+    paper_bgcolor: colour("card"), plot_bgcolor: "rgba(0,0,0,0)", dragmode: false, margin: { l: 10, r: 10, t: 10, b: 40 },
     font: { color: colour("ink"), family: "system-ui, sans-serif", size: 12 }, legend: { orientation: "h", y: -0.15, yanchor: "top" },
     hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") } },
     xaxis: { ...axis(), ...xaxis }, yaxis: { ...axis(), ...yaxis }, ...rest,
@@ -25,11 +25,15 @@ function layout(more) {
 // make() gives { data, layout }; text says in words what is to be seen.
 function picture(caption, text, make, { below = null, least = 0, height = 360 } = {}) {
   const place = el("div", { role: "img", "aria-label": text, style: `height:${height}px` });
-  const made = el("figure", {}, el("figcaption", {}, caption), el("div", { class: "drawing", style: `--least:${least}px`, tabindex: least ? "0" : null }, place), below);
+  const scrolled = least ? { tabindex: "0", role: "region", "aria-label": caption } : {};
+  const save = (format) => el("button", { type: "button", "aria-label": `${format.toUpperCase()} of: ${caption}`, onclick: () =>
+    shape.draw().then(() => Plotly.downloadImage(place, { format, filename: "picture", width: place.clientWidth, height, scale: format === "png" ? 2 : 1 })) }, format.toUpperCase());
+  const made = el("figure", {}, el("figcaption", {}, caption), el("div", { class: "drawing", style: `--least:${least}px`, ...scrolled }, place), below,
+    el("p", { class: "save" }, "Save as ", save("png"), " ", save("svg")));
   const shape = { drawn: null };
   shape.draw = () => {
     const what = make();
-    shape.drawn = Plotly.react(place, what.data, { height, ...layout(what.layout ?? {}) }, { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] });
+    shape.drawn = Plotly.react(place, what.data, { height, ...layout(what.layout ?? {}) }, { responsive: true, displayModeBar: false });
     return shape.drawn;
   };
   pictures.set(place, shape);

@@ -40,9 +40,9 @@ function labelBars(names, kinds, series, text, below) {
           marker: { color: ofKind(kind) }, hovertemplate: "%{y}: %{x:.2f} %<extra></extra>", ...error };
       }).filter((one) => one.y.length),
       ...rest.map(({ name, shares }, place) => ({ type: "scatter", mode: "markers", name: plain(short(name, 40)), y: order.map((label) => names[label]), x: order.map((label) => 100 * shares[label]),
-        marker: { symbol: SYMBOLS[place % SYMBOLS.length], size: 8, color: colour("mark"), line: { color: colour("mark"), width: 1.5 } }, hovertemplate: `%{y}: %{x:.2f} %<extra></extra>` })),
+        cliponaxis: false, marker: { symbol: SYMBOLS[place % SYMBOLS.length], size: 8, color: colour("card"), opacity: 1, line: { color: colour("mark"), width: 1.5 } }, hovertemplate: `%{y}: %{x:.2f} %<extra></extra>` })),
     ],
-    layout: { barmode: "overlay", bargap: 0.25, yaxis: { categoryorder: "array", categoryarray: order.map((place) => names[place]).reverse(), range: [-0.7, order.length - 0.3], gridcolor: "rgba(0,0,0,0)" },
+    layout: { barmode: "overlay", bargap: 0.25, yaxis: { categoryorder: "array", categoryarray: order.map((place) => names[place]).reverse(), range: [-0.7, order.length - 0.3], gridcolor: "rgba(0,0,0,0)", ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" },
       xaxis: { rangemode: "tozero", side: "top" }, margin: { l: 10, r: 10, t: 30, b: 30 }, legend: { orientation: "h", y: -0.02, yanchor: "top" } },
   }), { below, height: 120 + 19 * names.length }).made;
 }
@@ -60,7 +60,7 @@ function labelsSection() {
   const text = `Labels of the turns. Most frequent in ${first.name}: ${most.map((place) => `${names[place]} (${percent(rows[place].share)})`).join(", ")}.`;
   const whole = folded("As a table, with the dialogues that begin with each label (EDOS paper, Table 9)", () => table("Turns and dialogues by label; a dialogue counts under the label of its first turn",
     [["label", "label"], ["kind"], numbered("turns"), numbered("share"), numbered("95 % interval"), numbered("dialogues"), numbered("mean confidence"), ...series.slice(1).map((one) => numbered(one.name))],
-    order.map((place) => [names[place], kinds[place], count(rows[place].turns), percent(rows[place].share, 2), between(rows[place].interval.map((end) => (end === null ? null : end * 100))), count(rows[place].dialogues), fixed(rows[place].confidence), ...series.slice(1).map((one) => percent(one.shares[place], 2))])));
+    order.map((place) => [names[place], kinds[place], count(rows[place].turns), percent(rows[place].share, 2), between(rows[place].interval, (end) => percent(end, 2)), count(rows[place].dialogues), fixed(rows[place].confidence), ...series.slice(1).map((one) => percent(one.shares[place], 2))])));
   const of = (one) => ["emotion", "response intent", "neutral", NONE].map((kind) => percent(one.kinds[kind] / one.sizes.turns));
   section("labels", "Labels", el("p", {}, text), table("Emotions, intents and neutral apart: share of turns", [["data set"], numbered("emotions"), numbered("intents"), numbered("neutral"), numbered(NONE)], figures.data.map((one) => [one.name, ...of(one)])),
     labelBars(names, kinds, series, text, whole),
@@ -88,9 +88,9 @@ function placesPicture({ name, labels: { names, kinds }, places: { turns } }) {
 function divergenceSection() {
   if (!figures.comparisons.length) return;
   const rows = comparisons.flatMap((one) => [["all labels", one.all], ["without neutral", one.without_neutral], ["first turns", one.first_turn]].filter(([, each]) => each).map(([what, each]) =>
-    [`${one.with}, ${what}`, one.labels_of, fixed(each.kl, 4), between(each.intervals?.kl), fixed(each.kl_unsmoothed, 4), fixed(each.kl_of_reference, 4), fixed(each.js, 4), between(each.intervals?.js), `${count(each.chi_squared.statistic)} (${each.chi_squared.freedom})`, each.chi_squared.p < 1e-4 ? "< 0.0001" : fixed(each.chi_squared.p, 4), fixed(each.chi_squared.v, 3)]));
-  section("divergence", "Divergence", rows.length ? el("p", {}, `How far the labels of ${first.name} are from those of others. KL is Σ p ln(p/q) in nats, p of ${first.name}, q of the other (the EDOS paper states ${figures.papers.kl_of_labels} for EDOS and EmpatheticDialogues), with ${comparisons[0]?.smoothing ?? 0.5} added to every count; “unsmoothed” without; “back” with p and q changed over. Jensen-Shannon is the same both ways, 0 to 0.693. Intervals: 95 %, by drawing films, or dialogues where no film is known, anew. Of many turns χ² is always large: V, 0 to 1, tells how large the difference is.`) : null,
-    rows.length ? table("Divergences", [["with"], ["in labels of", "label"], numbered("KL"), numbered("95 % interval"), numbered("unsmoothed"), numbered("back"), numbered("Jensen-Shannon"), numbered("95 % interval"), numbered("χ² (freedom)"), numbered("p"), numbered("V")], rows) : null,
+    [`${one.with}, ${what}`, one.labels_of, fixed(each.kl, 4), between(each.intervals.kl), fixed(each.kl_unsmoothed, 4), fixed(each.kl_of_reference, 4), fixed(each.js, 4), between(each.intervals.js), `${count(each.chi_squared.statistic)} (${each.chi_squared.freedom})`, each.chi_squared.p < 1e-4 ? "< 0.0001" : fixed(each.chi_squared.p, 4), fixed(each.chi_squared.v, 3), between(each.intervals.v)]));
+  section("divergence", "Divergence", rows.length ? el("p", {}, `How far the labels of ${first.name} are from those of others. KL is Σ p ln(p/q) in nats, p of ${first.name}, q of the other (the EDOS paper states ${figures.papers.kl_of_labels} for EDOS and EmpatheticDialogues), with ${comparisons[0]?.smoothing ?? 0.5} added to every count; “unsmoothed” without; “back” with p and q changed over. Jensen-Shannon is the same both ways, 0 to 0.693. Intervals: 95 %, by drawing films, or dialogues where no film is known, anew. Of many turns χ² is always large: Cramér's V, 0 to 1, tells how large the difference is.`) : null,
+    rows.length ? table("Divergences", [["with"], ["in labels of", "label"], numbered("KL"), numbered("95 % interval"), numbered("unsmoothed"), numbered("back"), numbered("Jensen-Shannon"), numbered("95 % interval"), numbered("χ² (freedom)"), numbered("p"), numbered("V"), numbered("95 % interval")], rows) : null,
     figures.comparisons.filter((one) => one.why_not).map((one) => el("p", {}, `${one.with}: not compared, ${one.why_not}.`)));
 }
 

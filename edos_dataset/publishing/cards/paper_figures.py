@@ -37,6 +37,8 @@ EMPATHETIC_DIALOGUES = PaperStatistics(
     "EmpatheticDialogues (Xie & Pu, 2021, Table 3)", 24_850, 107_220, 1_722_602, 4.31, 69.32, 16.07
 )
 
+PUBLISHED = (EDOS, OS, OSED, EMPATHETIC_DIALOGUES)
+"""All that they state."""
 STATISTICS = {"edos": (EDOS, OSED, EMPATHETIC_DIALOGUES), "edos_initial": (EDOS, OSED), "os": (OS,)}
 """Config → what the papers say of the same. OSED and EDOS are one set under two names, whose sizes the papers state
 differently.

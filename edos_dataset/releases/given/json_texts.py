@@ -40,7 +40,8 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[Record]:
         try:
             value = _DECODER.decode(line)
         except (ValueError, RecursionError) as error:
-            raise _no_json(place.at(number), line.strip(), error) from error
+            why = error.msg if isinstance(error, json.JSONDecodeError) else error  # its own place is one in the line
+            raise _no_json(place.at(number), line.strip(), why) from error
         yield Record(place, number, value)
 
 
