@@ -194,7 +194,7 @@ def kept(turns: Sequence[Turn], parameters: Speech) -> Iterator[list[Utterance]]
     dialogue: list[Utterance] = []
     for turn in turns:
         text = turn.text()
-        if len(text.split()) > parameters.max_length:
+        if len(text) > 2 * parameters.max_length and len(text.split()) > parameters.max_length:
             if len(dialogue) >= parameters.min_turns:
                 yield dialogue
             dialogue = []

@@ -6,17 +6,15 @@ for, in what the narrator says of them and of those with whom they take turns; t
 a conversation goes on over (`conversations.Speech`).
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.rules import Rules, small_words
 from edos_dataset.segmentation.books.speakers import Speaker, mentions, subject_of, told_before
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
-_WORD = re.compile(r"[^\W\d_]+")
 _SHORT = 150  # characters of a paragraph that tells no more than an answer
 _REACH = 4  # turns on each side of a seam between which two people are taken to alternate
 
@@ -156,7 +154,7 @@ def _answered(gap: Gap, rules: Rules) -> bool:
         return False
     text = gap.texts[-1]
     return rules.silent.within(text) or (
-        len(text) <= _SHORT and rules.answers.meet([word.lower() for word in _WORD.findall(text)])
+        len(text) <= _SHORT and rules.answers.meet(small_words(text))
     )
 
 

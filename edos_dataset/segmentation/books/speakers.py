@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.rules import Rules, small_words
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
-_WORD = re.compile(r"[^\W\d_]+")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
 _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
@@ -116,7 +115,7 @@ def same_name(one: str, other: str, rules: Rules) -> bool:
 def mentions(name: str, text: str, rules: Rules) -> bool:
     """Say whether a text speaks of somebody by a word of their name."""
     words, titles, _ = _key(name, rules)
-    return not (words or titles).isdisjoint(_WORD.findall(text.lower()))
+    return not (words or titles).isdisjoint(small_words(text))
 
 
 @lru_cache(maxsize=1 << 13)

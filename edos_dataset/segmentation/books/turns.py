@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.parts import Parts
-from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.rules import Rules, small_words
 from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_after, told_before
 
 _ENDS = frozenset(".!?…,;:—–-")
 _LETTER = re.compile(r"[^\W_]")
-_WORD = re.compile(r"[^\W\d_]+")
 _NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
 _RUN_IN = re.compile(r"[.!?…] *(?:--|—|–)$")
 _CLAUSE_END = re.compile(r"[,;:.!?]")
@@ -147,12 +146,12 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
         if len(turns) > 1:
             turn.doubts.append(Doubt.TWO)
         beside = " ".join((turn.lead[-_FAR:], *(text[:_FAR] for text in turn.narration)))
-        if beside != " " and _may_be_unheard(beside, rules):
+        if len(beside) > 1 and _may_be_unheard(beside, rules):
             turn.doubts.append(Doubt.UNHEARD)
 
 
 def _may_be_unheard(narration: str, rules: Rules) -> bool:
-    words = _WORD.findall(narration.lower())
+    words = small_words(narration)
     return rules.thinks.meet(words) or rules.writes.meet(words) or rules.to_self.within(narration)
 
 
@@ -162,7 +161,7 @@ def unheard(narration: str, rules: Rules) -> bool:
         return False
     told = told_before(narration, rules)
     if told is None or told.verb in rules.writes:
-        return rules.writes.meet(_WORD.findall(narration[-_NEAR:].lower()))
+        return rules.writes.meet(small_words(narration[-_NEAR:]))
     return told.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])
 
 
@@ -224,13 +223,13 @@ def _is_speech(
     if (
         not goes_on
         and (told is None or told.verb in rules.writes)
-        and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower()))
+        and rules.writes.meet(small_words(before[-_NEAR:]))
     ):
         return False
     if end.isalnum() or end in "’')":
         said = goes_on or told_after(speech, after, rules) is not None if after else goes_on
         if not said:
-            clause = _WORD.findall(_CLAUSE_END.split(before[-_NEAR:])[-1].lower())
+            clause = small_words(_CLAUSE_END.split(before[-_NEAR:])[-1])
             said = told is not None and speech[letter.start()].isupper() and rules.says.meet(clause)
         return marked and said and len(speech) > 1
     return marked or told is not None
