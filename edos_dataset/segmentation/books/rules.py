@@ -149,6 +149,14 @@ class Rules:
         """Return the marks that only quotes are, no apostrophes."""
         return tuple({mark for pair in self.quotes for mark in pair} - set("'’"))
 
+    def holds_marks(self, texts: Iterable[str]) -> bool:
+        """Say whether one of some texts holds a mark that only a quote is."""
+        whole = "\n".join(texts)
+        for mark in self.marks:
+            if mark in whole:
+                return True
+        return False
+
 
 def languages() -> tuple[str, ...]:
     """Return the codes of the languages that there are rules for, in alphabetical order."""

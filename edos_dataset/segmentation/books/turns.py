@@ -92,13 +92,18 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         number: of its block.
         rules: of the language.
     """
-    turns: list[Turn] = []
     texts, pending, heard = parts.texts, parts.texts[0].strip(), True
+    if len(texts) == 3 and parts.pair is not None and not pending and not texts[2].strip():
+        speech = texts[1].strip()  # all of it, as mostly: nothing is told
+        return [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else [], ""
+    turns: list[Turn] = []
     for place in range(1, len(texts), 2):
         speech, after = texts[place].strip(), texts[place + 1].strip()
         told = told_after(speech, after, rules) if speech and after else None
         lead = told_before(pending, rules) if pending else None
-        tagged = _unheard(told, after[:_NEAR], rules) or _unheard(lead, pending[-_FAR:], rules)
+        tagged = (told is not None and _unheard(told, after[:_NEAR], rules)) or (
+            lead is not None and _unheard(lead, pending[-_FAR:], rules)
+        )
         heard = not tagged and (heard or lead is not None)
         goes_on = bool(turns) or parts.begins_open
         if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
@@ -118,9 +123,13 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
             turns[-1].texts.append(speech)
         turn = turns[-1]
         if new:
-            turn.further = any(speaker is not None and speaker.verb in rules.goes_on for speaker in (lead, told))
-        turn.hear(lead)
-        turn.hear(told)
+            turn.further = (lead is not None and lead.verb in rules.goes_on) or (
+                told is not None and told.verb in rules.goes_on
+            )
+        if lead is not None:
+            turn.hear(lead)
+        if told is not None:
+            turn.hear(told)
         pending = after
     if turns:
         turns[-1].tail = pending
@@ -146,7 +155,7 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
         if len(turns) > 1:
             turn.doubts.append(Doubt.TWO)
         beside = " ".join((turn.lead[-_FAR:], *(text[:_FAR] for text in turn.narration)))
-        if len(beside) > 1 and _may_be_unheard(beside, rules):
+        if beside.strip() and _may_be_unheard(beside, rules):
             turn.doubts.append(Doubt.UNHEARD)
 
 
@@ -196,10 +205,8 @@ def _another(
     return told is not None and differ(turn, told, rules)
 
 
-def _unheard(told: Speaker | None, near: str, rules: Rules) -> bool:
+def _unheard(told: Speaker, near: str, rules: Rules) -> bool:
     """Say whether what is quoted is thought, or said to oneself."""
-    if told is None:
-        return False
     return told.verb in rules.thinks or rules.to_self.within(near)
 
 
