@@ -70,9 +70,7 @@ def _doubts_of(turns: Sequence[Turn], rules: Rules) -> list[Doubt]:
         return doubts + [doubt for turn in turns for doubt in turn.doubts]
     for place, turn in enumerate(turns):
         doubts += [
-            Doubt.CONFIRMED
-            if doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING)
-            else doubt
+            Doubt.CONFIRMED if doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING) else doubt
             for doubt in turn.doubts
         ]
     return doubts

@@ -52,7 +52,7 @@ def word_counts(text: str) -> WordCounts:
 
 
 def words_in(text: str) -> pa.StringArray:
-    """Return the words of a text (of less than 2 GB) as `text.split()` does, in three quarters of the time of Arrow's."""
+    """Return the words of a text (of less than 2 GB) as `text.split()` does, faster than Arrow's."""
     data = _spaced(text).encode("utf-8", "surrogatepass")
     marks = np.frombuffer(data.translate(_MARKS), np.bool_)
     borders = np.flatnonzero(np.diff(marks, prepend=False, append=False))

@@ -77,7 +77,8 @@ class Phrases:
 def _pieces_of(texts: Sequence[str]) -> Iterator[str]:
     """Yield few short texts of which each of some texts holds one: where none of these stands, none of them does."""
     while texts:
-        pieces = Counter(piece for text in texts for piece in {text[at : at + 4] for at in range(max(len(text) - 3, 1))})
+        in_texts = [{text[at : at + 4] for at in range(max(len(text) - 3, 1))} for text in texts]
+        pieces = Counter(piece for each in in_texts for piece in each)
         best = max(pieces, key=lambda piece: (pieces[piece], piece))
         yield best
         texts = [text for text in texts if best not in text]
@@ -164,10 +165,7 @@ class Rules:
     def holds_marks(self, texts: Iterable[str]) -> bool:
         """Say whether one of some texts holds a mark that only a quote is."""
         whole = "\n".join(texts)
-        for mark in self.marks:
-            if mark in whole:
-                return True
-        return False
+        return any(mark in whole for mark in self.marks)
 
 
 def languages() -> tuple[str, ...]:

@@ -156,9 +156,7 @@ def _answered(gap: Gap, rules: Rules) -> bool:
     if not gap.texts or gap.texts[-1][-1] in ":,-–—":
         return False
     text = gap.texts[-1]
-    return rules.silent.within(text) or (
-        len(text) <= _SHORT and rules.answers.meet(small_words(text))
-    )
+    return rules.silent.within(text) or (len(text) <= _SHORT and rules.answers.meet(small_words(text)))
 
 
 def _comes_in(turn: Turn, before: Sequence[Turn], rules: Rules) -> bool:

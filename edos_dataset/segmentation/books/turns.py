@@ -92,10 +92,23 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         number: of its block.
         rules: of the language.
     """
+    texts = parts.texts
+    if parts.pair is not None and len(texts) == 3 and not (texts[0].strip() or texts[2].strip()):
+        speech = texts[1].strip()  # mostly all is speech, and nothing told
+        turns = [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else []
+        return turns, "" if turns else _unsaid("", speech, "", parts)
+    return _told_turns(parts, number, rules)
+
+
+def _unsaid(before: str, quoted: str, after: str, parts: Parts) -> str:
+    """Return narration in which something is quoted that nobody says."""
+    opening, closing = parts.pair or ("", "")
+    return f"{before} {opening}{quoted}{closing} {after}".strip()
+
+
+def _told_turns(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
+    """Return what `turns_of` does, by what is told between quotes or dashes."""
     texts, pending, heard = parts.texts, parts.texts[0].strip(), True
-    if len(texts) == 3 and parts.pair is not None and not pending and not texts[2].strip():
-        speech = texts[1].strip()  # all of it, as mostly: nothing is told
-        return [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else [], ""
     turns: list[Turn] = []
     for place in range(1, len(texts), 2):
         speech, after = texts[place].strip(), texts[place + 1].strip()
@@ -107,8 +120,7 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         heard = not tagged and (heard or lead is not None)
         goes_on = bool(turns) or parts.begins_open
         if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
-            pair = parts.pair or ("", "")
-            pending = f"{pending} {pair[0]}{speech}{pair[1]} {after}".strip()
+            pending = _unsaid(pending, speech, after, parts)
             continue
         new = not turns or _another(turns, pending, speech, lead, told, parts, rules)
         if turns and pending:
@@ -123,13 +135,9 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
             turns[-1].texts.append(speech)
         turn = turns[-1]
         if new:
-            turn.further = (lead is not None and lead.verb in rules.goes_on) or (
-                told is not None and told.verb in rules.goes_on
-            )
-        if lead is not None:
-            turn.hear(lead)
-        if told is not None:
-            turn.hear(told)
+            turn.further = any(speaker is not None and speaker.verb in rules.goes_on for speaker in (lead, told))
+        turn.hear(lead)
+        turn.hear(told)
         pending = after
     if turns:
         turns[-1].tail = pending
@@ -227,11 +235,7 @@ def _is_speech(
     end = before[-1]
     if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
         return False
-    if (
-        not goes_on
-        and (told is None or told.verb in rules.writes)
-        and rules.writes.meet(small_words(before[-_NEAR:]))
-    ):
+    if not goes_on and (told is None or told.verb in rules.writes) and rules.writes.meet(small_words(before[-_NEAR:])):
         return False
     if end.isalnum() or end in "’')":
         said = goes_on or told_after(speech, after, rules) is not None if after else goes_on
