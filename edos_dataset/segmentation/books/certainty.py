@@ -6,7 +6,6 @@ languages). The certainty is the product over the guesses: an estimate of the pr
 no error.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.doubts import Doubt
@@ -54,7 +53,10 @@ def certainty_of(turns: Sequence[Turn], rules: Rules) -> float:
         rules: of its language.
     """
     certainty = _WITHOUT
-    for doubt, times in Counter(_doubts_of(turns, rules)).items():
+    counts: dict[Doubt, int] = {}
+    for doubt in _doubts_of(turns, rules):
+        counts[doubt] = counts.get(doubt, 0) + 1
+    for doubt, times in counts.items():
         certainty *= RIGHT[doubt] ** min(times, _MOST)
     return certainty
 
@@ -64,11 +66,11 @@ def _doubts_of(turns: Sequence[Turn], rules: Rules) -> list[Doubt]:
     persons = _persons_of(turns, rules)
     doubts = _of_speakers(turns, persons, rules)
     sure = not doubts and _confirmed(turns, persons)
+    if not sure:
+        return doubts + [doubt for turn in turns for doubt in turn.doubts]
     for place, turn in enumerate(turns):
         doubts += [
-            Doubt.CONFIRMED
-            if sure and doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING)
-            else doubt
+            Doubt.CONFIRMED if doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING) else doubt
             for doubt in turn.doubts
         ]
     return doubts
@@ -83,7 +85,7 @@ def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Ru
     doubts = [Doubt.FOURTH] if proper > 2 or names > 3 else [Doubt.THIRD] if names == 3 else []
     doubts += [Doubt.SEVERAL] if any(turn.person == "p" for turn in turns) else []
     sides = [set(persons[side::2]) - {None} for side in (0, 1)]
-    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
+    sexes = [_SEXES.intersection([turn.person for turn in turns[side::2]]) for side in (0, 1)]
     if max(map(len, sides)) > 1 or max(map(len, sexes)) > 1 or sides[0] & sides[1]:
         doubts.append(Doubt.CROSSED)
     return doubts
@@ -93,7 +95,7 @@ def _confirmed(turns: Sequence[Turn], persons: Sequence[int | None]) -> tuple[in
     """Return the first and the last turn of which it is told that one and the same person speaks, None if there are not
     two; between them two people have taken turns as the guesses say.
     """
-    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
+    sexes = [_SEXES.intersection([turn.person for turn in turns[side::2]]) for side in (0, 1)]
     apart = all(sexes) and not sexes[0] & sexes[1]
     keys = [
         person if person is not None else turn.person if apart and turn.person in ("m", "f", "i") else None

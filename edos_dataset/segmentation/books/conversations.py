@@ -70,7 +70,9 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
     """
     if gap.over or length_between(before, gap, turn) > parameters.most_gap:
         return True
-    if rules.later is None or not any(rules.later.begins_in(text) for text in (*gap.texts, turn.lead) if text):
+    if not (gap.texts or turn.lead) or rules.later is None:
+        return False
+    if not any(map(rules.later.begins_in, filter(None, (*gap.texts, turn.lead)))):
         return False
     before.doubts.append(Doubt.LATER)
     turn.doubts.append(Doubt.LATER)
@@ -92,7 +94,7 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
     for place in range(1, len(turns)):
         turn, gap = turns[place], gaps[place]
         length = length_between(turns[place - 1], gap, turn)
-        if gap.texts and any(mark in text for text in gap.texts for mark in rules.marks):
+        if gap.texts and rules.holds_marks(gap.texts):
             turn.doubts.append(Doubt.QUOTED)
         if not gap.texts and length <= parameters.unsure_gap:
             if len(turns[place - 1].tail) > _SHORT_TAIL:
@@ -194,7 +196,7 @@ def kept(turns: Sequence[Turn], parameters: Speech) -> Iterator[list[Utterance]]
     dialogue: list[Utterance] = []
     for turn in turns:
         text = turn.text()
-        if len(text.split()) > parameters.max_length:
+        if len(text) > 2 * parameters.max_length and len(text.split()) > parameters.max_length:
             if len(dialogue) >= parameters.min_turns:
                 yield dialogue
             dialogue = []

@@ -33,17 +33,32 @@ class WordCounts(NamedTuple):
 
 def count_words(text: str) -> int:
     """Return how many words a text has, as `len(text.split())` does, but without making them."""
+    marks = np.frombuffer(_spaced(text).encode("utf-8", "surrogatepass").translate(_MARKS), np.bool_)
+    return int(np.count_nonzero(marks[1:] > marks[:-1])) + bool(marks[:1].any())
+
+
+def _spaced(text: str) -> str:
+    """Return a text whose spaces are all of ASCII."""
     if not text.isascii():
         for space in _OTHER_SPACES:
             if space in text:
                 text = text.replace(space, " ")
-    marks = np.frombuffer(text.encode("utf-8", "surrogatepass").translate(_MARKS), np.bool_)
-    return int(np.count_nonzero(marks[1:] > marks[:-1])) + bool(marks[:1].any())
+    return text
 
 
 def word_counts(text: str) -> WordCounts:
     """Return the words of a text (of less than 2 GB) and their counts."""
-    return counted(pc.utf8_split_whitespace(pa.array([text])).flatten())
+    return counted(words_in(text))
+
+
+def words_in(text: str) -> pa.StringArray:
+    """Return the words of a text (of less than 2 GB) as `text.split()` does, faster than Arrow's."""
+    data = _spaced(text).encode("utf-8", "surrogatepass")
+    marks = np.frombuffer(data.translate(_MARKS), np.bool_)
+    borders = np.flatnonzero(np.diff(marks, prepend=False, append=False))
+    ends = np.concatenate([[0], np.cumsum(borders[1::2] - borders[::2])]).astype(np.int32)
+    letters = data.translate(None, _ASCII_SPACES)
+    return pa.StringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(letters))
 
 
 def counted(words: pa.StringArray | pa.ChunkedArray) -> WordCounts:

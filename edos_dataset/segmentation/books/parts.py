@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from edos_dataset.segmentation.books.rules import Quotes, Rules
+from edos_dataset.segmentation.books.rules import Quotes, Rules, small_words
 from edos_dataset.segmentation.books.styles import Styles
 
 OPEN, CLOSE = "\ue000", "\ue001"  # what straight and single quotes are written as inside here, of private use
@@ -96,7 +96,7 @@ def _parenthesised(texts: list[str], rules: Rules) -> list[str]:
     for speech, narration in zip(texts[1::2], texts[2::2], strict=True):
         begin = 0
         for found in _BRACKETS.finditer(speech):
-            if found.start() and rules.says.meet(_WORD.findall(found[1].lower())[:4]):
+            if found.start() and rules.says.meet(small_words(found[1])[:4]):
                 cut += [speech[begin : found.start()].rstrip(), found[1]]
                 begin = found.end()
         cut += [speech[begin:], narration]
@@ -146,7 +146,7 @@ def _narrates(speech: str, separator: str, piece: str, rules: Rules) -> bool:
 
 def _leads_in(speech: str, piece: str, rules: Rules) -> bool:
     """Say whether a sentence between dashes is the narrator's, who leads in what follows: "--Yes.--He added:--And?"."""
-    return piece.endswith(":") and speech[-1:] in ".!?…" and rules.says.meet(_WORD.findall(piece.lower())[-_SHORT_TAG:])
+    return piece.endswith(":") and speech[-1:] in ".!?…" and rules.says.meet(small_words(piece)[-_SHORT_TAG:])
 
 
 def _told_at_end(speech: str, rules: Rules) -> int | None:
@@ -154,7 +154,7 @@ def _told_at_end(speech: str, rules: Rules) -> int | None:
     if not speech.endswith(","):
         return None
     begin = speech.rfind(", ", 0, len(speech) - 1) + 2
-    words = _WORD.findall(speech[begin:].lower())
+    words = small_words(speech[begin:])
     told = begin > 2 and speech[begin].islower() and len(words) <= _SHORT_TAG and rules.says.meet(words[:2])
     return begin if told else None
 

@@ -1,9 +1,10 @@
 """How a language marks speech and says who speaks: `rules/<code>.yaml`, one small file a language."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -15,22 +16,44 @@ _PERSONS = ("m", "f", "i", "p")
 _PERSONS_SHOWN = "m, f, i (the narrator), p (several) or null"
 
 
-class Words:
+_WORD = re.compile(r"[^\W\d_]+")
+_SMALL = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else 32 for code in range(256))
+
+
+def small_words(text: str) -> list[str]:
+    """Return the words of a text in small letters; what is no letter parts them."""
+    if text.isascii():  # the same, five times as fast
+        return text.encode().translate(_SMALL).decode().split()
+    return _WORD.findall(text.lower())
+
+
+class Words(frozenset[str]):
     """A set of words in small letters; one that ends in * stands for all that begin so."""
 
-    def __init__(self, words: tuple[str, ...] = ()) -> None:
-        self._whole = frozenset(word for word in words if not word.endswith("*"))
-        self._beginnings = tuple(word[:-1] for word in words if word.endswith("*"))
-
-    def __contains__(self, word: str) -> bool:
-        """Say whether a word, in small letters, is one."""
-        return word in self._whole or (bool(self._beginnings) and word.startswith(self._beginnings))
+    def __new__(cls, words: Iterable[str] = ()) -> "Words":
+        """Return the words, as a plain set where none ends in *."""
+        words = tuple(words)
+        return super().__new__(_Beginnings if any(word.endswith("*") for word in words) else cls, words)
 
     def meet(self, words: Sequence[str]) -> bool:
         """Say whether one of some words, in small letters, is one."""
-        if not self._whole.isdisjoint(words):
-            return True
-        return bool(self._beginnings) and any(word.startswith(self._beginnings) for word in words)
+        return not self.isdisjoint(words)
+
+
+class _Beginnings(Words):
+    """Words of which some stand for all that begin so."""
+
+    def __init__(self, _: Iterable[str] = ()) -> None:
+        beginnings = tuple(word[:-1] for word in self if word.endswith("*"))
+        self._begins = lru_cache(maxsize=1 << 14)(lambda word: word.startswith(beginnings))  # most words come often
+
+    def __contains__(self, word: object) -> bool:
+        """Say whether a word, in small letters, is one."""
+        return super().__contains__(word) or self._begins(word)
+
+    def meet(self, words: Sequence[str]) -> bool:
+        """Say whether one of some words, in small letters, is one."""
+        return not self.isdisjoint(words) or True in map(self._begins, words)
 
 
 class Phrases:
@@ -38,13 +61,27 @@ class Phrases:
 
     def __init__(self, texts: tuple[str, ...] = ()) -> None:
         self._texts = tuple(text.lower() for text in texts)
+        self._pieces = tuple(_pieces_of(self._texts))
 
     def within(self, narration: str) -> bool:
         """Say whether one of them stands in some narration."""
         if not self._texts:
             return False
         narration = narration.lower()
-        return any(text in narration for text in self._texts)  # a fiftieth of the time of an expression without case
+        for piece in self._pieces:  # a hundredth of the time of an expression without case
+            if piece in narration:
+                return any(text in narration for text in self._texts)
+        return False
+
+
+def _pieces_of(texts: Sequence[str]) -> Iterator[str]:
+    """Yield few short texts of which each of some texts holds one: where none of these stands, none of them does."""
+    while texts:
+        in_texts = [{text[at : at + 4] for at in range(max(len(text) - 3, 1))} for text in texts]
+        pieces = Counter(piece for each in in_texts for piece in each)
+        best = max(pieces, key=lambda piece: (pieces[piece], piece))
+        yield best
+        texts = [text for text in texts if best not in text]
 
 
 class Later:
@@ -116,9 +153,19 @@ class Rules:
     elisions: tuple[str, ...] = ()
 
     @cached_property
+    def speaks(self) -> Words:
+        """Return the verbs that stand beside speech and thoughts."""
+        return Words((*self.says, *self.thinks))
+
+    @cached_property
     def marks(self) -> tuple[str, ...]:
         """Return the marks that only quotes are, no apostrophes."""
         return tuple({mark for pair in self.quotes for mark in pair} - set("'’"))
+
+    def holds_marks(self, texts: Iterable[str]) -> bool:
+        """Say whether one of some texts holds a mark that only a quote is."""
+        whole = "\n".join(texts)
+        return any(mark in whole for mark in self.marks)
 
 
 def languages() -> tuple[str, ...]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.parts import Parts
-from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.rules import Rules, small_words
 from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_after, told_before
 
 _ENDS = frozenset(".!?…,;:—–-")
 _LETTER = re.compile(r"[^\W_]")
-_WORD = re.compile(r"[^\W\d_]+")
 _NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
 _RUN_IN = re.compile(r"[.!?…] *(?:--|—|–)$")
 _CLAUSE_END = re.compile(r"[,;:.!?]")
@@ -93,18 +92,35 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
         number: of its block.
         rules: of the language.
     """
-    turns: list[Turn] = []
+    texts = parts.texts
+    if parts.pair is not None and len(texts) == 3 and not (texts[0].strip() or texts[2].strip()):
+        speech = texts[1].strip()  # mostly all is speech, and nothing told
+        turns = [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else []
+        return turns, "" if turns else _unsaid("", speech, "", parts)
+    return _told_turns(parts, number, rules)
+
+
+def _unsaid(before: str, quoted: str, after: str, parts: Parts) -> str:
+    """Return narration in which something is quoted that nobody says."""
+    opening, closing = parts.pair or ("", "")
+    return f"{before} {opening}{quoted}{closing} {after}".strip()
+
+
+def _told_turns(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
+    """Return what `turns_of` does, by what is told between quotes or dashes."""
     texts, pending, heard = parts.texts, parts.texts[0].strip(), True
+    turns: list[Turn] = []
     for place in range(1, len(texts), 2):
         speech, after = texts[place].strip(), texts[place + 1].strip()
         told = told_after(speech, after, rules) if speech and after else None
         lead = told_before(pending, rules) if pending else None
-        tagged = _unheard(told, after[:_NEAR], rules) or _unheard(lead, pending[-_FAR:], rules)
+        tagged = (told is not None and _unheard(told, after[:_NEAR], rules)) or (
+            lead is not None and _unheard(lead, pending[-_FAR:], rules)
+        )
         heard = not tagged and (heard or lead is not None)
         goes_on = bool(turns) or parts.begins_open
         if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
-            pair = parts.pair or ("", "")
-            pending = f"{pending} {pair[0]}{speech}{pair[1]} {after}".strip()
+            pending = _unsaid(pending, speech, after, parts)
             continue
         new = not turns or _another(turns, pending, speech, lead, told, parts, rules)
         if turns and pending:
@@ -147,12 +163,12 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
         if len(turns) > 1:
             turn.doubts.append(Doubt.TWO)
         beside = " ".join((turn.lead[-_FAR:], *(text[:_FAR] for text in turn.narration)))
-        if beside != " " and _may_be_unheard(beside, rules):
+        if beside.strip() and _may_be_unheard(beside, rules):
             turn.doubts.append(Doubt.UNHEARD)
 
 
 def _may_be_unheard(narration: str, rules: Rules) -> bool:
-    words = _WORD.findall(narration.lower())
+    words = small_words(narration)
     return rules.thinks.meet(words) or rules.writes.meet(words) or rules.to_self.within(narration)
 
 
@@ -162,7 +178,7 @@ def unheard(narration: str, rules: Rules) -> bool:
         return False
     told = told_before(narration, rules)
     if told is None or told.verb in rules.writes:
-        return rules.writes.meet(_WORD.findall(narration[-_NEAR:].lower()))
+        return rules.writes.meet(small_words(narration[-_NEAR:]))
     return told.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])
 
 
@@ -197,10 +213,8 @@ def _another(
     return told is not None and differ(turn, told, rules)
 
 
-def _unheard(told: Speaker | None, near: str, rules: Rules) -> bool:
+def _unheard(told: Speaker, near: str, rules: Rules) -> bool:
     """Say whether what is quoted is thought, or said to oneself."""
-    if told is None:
-        return False
     return told.verb in rules.thinks or rules.to_self.within(near)
 
 
@@ -221,16 +235,12 @@ def _is_speech(
     end = before[-1]
     if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
         return False
-    if (
-        not goes_on
-        and (told is None or told.verb in rules.writes)
-        and rules.writes.meet(_WORD.findall(before[-_NEAR:].lower()))
-    ):
+    if not goes_on and (told is None or told.verb in rules.writes) and rules.writes.meet(small_words(before[-_NEAR:])):
         return False
     if end.isalnum() or end in "’')":
         said = goes_on or told_after(speech, after, rules) is not None if after else goes_on
         if not said:
-            clause = _WORD.findall(_CLAUSE_END.split(before[-_NEAR:])[-1].lower())
+            clause = small_words(_CLAUSE_END.split(before[-_NEAR:])[-1])
             said = told is not None and speech[letter.start()].isupper() and rules.says.meet(clause)
         return marked and said and len(speech) > 1
     return marked or told is not None

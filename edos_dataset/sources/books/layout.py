@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-_BREAK = re.compile(r"\n((?:[ \t\xa0]*\n)+)")
+_BLANK = re.compile(r"\n[ \t\xa0]+(?=\n)")
 _SAMPLE = 50_000  # lines whose widths are looked at
 _LONG = 40  # lines; prose in a text with blank lines seldom has longer paragraphs
 _WRAPPED = 120  # columns; a text with longer lines is not wrapped
@@ -35,12 +35,7 @@ def lay_out(text: str) -> Laid:
     Args:
         text: its lines end with line feeds.
     """
-    pieces = _BREAK.split("\n\n" + text.strip("\n") + "\n\n")
-    blocks = [
-        Raw(body, gap.count("\n") if len(gap) > 1 else 1)
-        for body, gap in zip(pieces[2::2], pieces[1::2], strict=False)
-        if body
-    ]
+    blocks = _blocks("\n\n" + text.strip("\n") + "\n\n")
     sample = "\n".join(block.text for block in blocks[: _SAMPLE // 4]).split("\n")[:_SAMPLE]
     widths = sorted(map(len, sample))
     width = widths[len(widths) * 99 // 100] if widths else 0
@@ -60,6 +55,21 @@ def lay_out(text: str) -> Laid:
             begins = [True, *(_begins(one, other, width) for one, other in zip(lines, lines[1:], strict=False))]
         paragraphs += _cut(lines, begins, block.blanks)
     return Laid(paragraphs, wrapped)
+
+
+def _blocks(text: str) -> list[Raw]:
+    """Part a text at its blank lines; it begins and ends with one."""
+    found: list[Raw] = []
+    blanks = -1
+    for piece in _BLANK.sub("\n", text).split("\n\n"):
+        if not piece:
+            blanks += 2
+            continue
+        body = piece.removeprefix("\n")  # of three line feeds, the third
+        if body:
+            found.append(Raw(body, blanks + len(piece) - len(body)))
+        blanks = 1
+    return found
 
 
 def _begins(before: str, line: str, width: int) -> bool:

@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import compress
 
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
 from edos_dataset.sources.books.gutenberg import declared_encoding, unwrap
@@ -23,7 +24,7 @@ LEAST_CHARACTERS = 1_000
 LONGEST_BLOCK = 1 << 20
 """Characters of a paragraph; a novel without any line break has fewer."""
 
-
+_SAID = frozenset((PARAGRAPH, SPEECH, VERSE))
 _LICENCE = re.compile(r"\W*THE FULL PROJECT GUTENBERG LICENSE")
 
 
@@ -99,10 +100,11 @@ def refuse_little(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     Raises:
         ReadError: with the reason not_a_book.
     """
-    size = sum(len(block.text) for block in blocks if block.kind in (PARAGRAPH, SPEECH, VERSE))
+    lengths = [len(block.text) for block in blocks]
+    size = sum(compress(lengths, [block.kind in _SAID for block in blocks]))
     if size < LEAST_CHARACTERS:
         raise ReadError(NOT_A_BOOK, f"{size:,} characters of text; a book has {LEAST_CHARACTERS:,} at least")
-    longest = max(len(block.text) for block in blocks)
+    longest = max(lengths)
     if longest > LONGEST_BLOCK:
         raise ReadError(NOT_A_BOOK, f"a paragraph of {longest:,} characters")
     return blocks
