@@ -15,9 +15,10 @@ _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")
 _SHORT_TAG = 6  # words of "said the old man"
+_FAR_TAG = 15  # words before a colon in which a verb of saying tells that it leads in speech
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTER_SPEECH = re.compile(r"(?<![,.!?…])[,.!?…]+ (?=[^\W\d_])")
-_TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[\W\d_]+([^\W\d_]+))?")
+_TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[ '’-]+([^\W\d_]+))?")  # no mark between: "Yes, sir, said he"
 
 
 class Parts(NamedTuple):
@@ -46,9 +47,12 @@ def parts_of(text: str, styles: Styles, rules: Rules) -> Parts | None:
         styles: of the book.
         rules: of its language.
     """
+    opening = styles.opening
+    if opening is not None and opening.opening in text:
+        return _opened(text, opening, styles.dashes[0], rules)
     for dash in styles.dashes:
         if text.startswith(dash):
-            return _by_dashes(text, dash, rules)
+            return _by_dashes(text if opening is None else text.replace(opening.closing, ""), dash, rules)
     for other in styles.others:
         if text.startswith(other.opening) and not (styles.quotes and styles.quotes.opening in text):
             return _by_quotes(text, other, rules)
@@ -88,6 +92,25 @@ def _by_quotes(text: str, pair: Quotes, rules: Rules) -> Parts | None:
     if "(" in text:
         texts = _parenthesised(texts, rules)
     return Parts(texts, begins_open, ends_open, pair) if len(texts) > 1 else None
+
+
+def _opened(text: str, pair: Quotes, dash: str, rules: Rules) -> Parts | None:
+    """Cut a paragraph of a book of dashes whose speech stands in quotes, for it opens a conversation.
+
+    It begins with the quote, or a verb of saying and a colon lead it in; inside, dashes set off the narrator's words.
+    """
+    if text.startswith(dash):
+        return _by_dashes(text, dash, rules)
+    lead, _, speech = text.partition(pair.opening)
+    words = _WORD.findall(lead.lower())[-_FAR_TAG:]
+    if lead and not (lead.rstrip().endswith(":") and rules.says.meet(words)):
+        return None
+    speech, _, after = speech.partition(pair.closing)
+    texts = _by_dashes(dash + speech, dash, rules).texts
+    after = after.strip(f" {dash}")
+    if any(sign.isalnum() for sign in after):
+        texts[-1] = f"{texts[-1]} {after}".strip()
+    return Parts([lead, *texts[1:]], pair=pair, dash=dash)
 
 
 def _parenthesised(texts: list[str], rules: Rules) -> list[str]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from edos_dataset.segmentation.books.rules import Rules
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
+_HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 _WORD = re.compile(r"[^\W\d_]+")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
@@ -60,7 +61,7 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     "!" may still tell who cried it.
     """
     begins = narration[0].isupper()
-    tokens = _TOKEN.findall(narration, 0, _WINDOW)
+    tokens = _tokens(narration, 0, _WINDOW, rules)
     for place, token in enumerate(tokens[: _NEAR_BEGINNING if begins else _NEAR]):
         word = token.lower()
         if word in rules.says or word in rules.thinks:
@@ -76,7 +77,7 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     """Return who speaks after some narration, not empty; None where it does not say: "X replied:"."""
     if narration[-1] in ".!?;…":
         return None
-    tokens = _TOKEN.findall(narration, max(0, len(narration) - 2 * _WINDOW))
+    tokens = _tokens(narration, max(0, len(narration) - 2 * _WINDOW), len(narration), rules)
     while tokens and tokens[-1] in _LEADS_IN:
         tokens.pop()
     begin = len(tokens)
@@ -90,6 +91,15 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
         if word in rules.says or word in rules.thinks:
             return _with_subject(tokens, place, begin, rules)
     return None
+
+
+def _tokens(narration: str, begin: int, end: int, rules: Rules) -> list[str]:
+    """Return words and marks; a verb of saying is parted from what hangs on it: "disse-lhe", "diss'egli"."""
+    tokens: list[str] = _TOKEN.findall(narration, begin, end)
+    for place in range(len(tokens) - 1, -1, -1):
+        if (found := _HANGING.fullmatch(tokens[place])) is not None and found[1].lower() in rules.says:
+            tokens[place : place + 1] = found.groups()
+    return tokens
 
 
 def subject_of(narration: str, rules: Rules) -> Speaker | None:
