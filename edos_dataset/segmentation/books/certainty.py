@@ -76,8 +76,9 @@ def _doubts_of(turns: Sequence[Turn], rules: Rules) -> list[Doubt]:
 
 def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Rules) -> list[Doubt]:
     """Return what is doubtful of who speaks: more than two, or two who do not take turns."""
-    names = len(set(persons) - {None})
-    proper = len(
+    narrator = any(turn.person == "i" for turn in turns)
+    names = len(set(persons) - {None}) + narrator
+    proper = narrator + len(
         {person for person, turn in zip(persons, turns, strict=True) if turn.name and _proper(turn.name, rules)}
     )
     doubts = [Doubt.FOURTH] if proper > 2 or names > 3 else [Doubt.THIRD] if names == 3 else []

@@ -94,6 +94,10 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
         length = length_between(turns[place - 1], gap, turn)
         if gap.texts and any(mark in text for text in gap.texts for mark in rules.marks):
             turn.doubts.append(Doubt.QUOTED)
+        if gap.left and place == len(turns) - 1:  # who is left alone on the stage speaks to nobody
+            yield dialogue
+            dialogue = [turn]
+            continue
         if not gap.texts and length <= parameters.unsure_gap:
             if len(turns[place - 1].tail) > _SHORT_TAIL:
                 turn.doubts.append(Doubt.TAIL)

@@ -1,5 +1,6 @@
 """The dialogues of a book: its blocks cut into turns, these into conversations."""
 
+import re
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.certainty import certainty_of
@@ -7,10 +8,14 @@ from edos_dataset.segmentation.books.conversations import Speech, dialogues_in, 
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap
+from edos_dataset.segmentation.books.speakers import led_in
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.books.styles import styles_of, told
 from edos_dataset.segmentation.books.turns import Turn, differ, turns_of, unheard
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
+
+_WORD = re.compile(r"[^\W\d_]+")
+_DIRECTION = 80  # characters of a stage direction
 
 
 class _Conversations:
@@ -28,6 +33,8 @@ class _Conversations:
         """Take in the next turn."""
         if self.turns and ended(self.turns[-1], self.gap, turn, self.rules, self.parameters):
             self.end()
+        if not self.turns and self.gap.texts and not (turn.name or turn.verbs or turn.lead):
+            turn.hear(led_in(self.gap.texts[-1], self.rules))
         self.turns.append(turn)
         self.gaps.append(self.gap)
         self.gap = Gap()
@@ -85,6 +92,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
             found.gap.texts.append(block.text)
         elif block.kind == PARAGRAPH:
             _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
+            found.gap.left |= speeches > 0 and _leaves(block.text, rules)
     found.end()
     pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
     style = told(pairs, styles.dashes, speeches > 0)
@@ -113,6 +121,11 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
 def _parts(text: str) -> bool:
     """Say whether a paragraph is no more than a line or stars that part two scenes."""
     return not any(sign.isalnum() for sign in text[:20])
+
+
+def _leaves(text: str, rules: Rules) -> bool:
+    """Say whether a short paragraph between the speeches of a play tells that somebody leaves: "[Exit Anna.]"."""
+    return len(text) <= _DIRECTION and rules.leaves.meet(_WORD.findall(text.lower()))
 
 
 def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:

@@ -12,6 +12,7 @@ _HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 _WORD = re.compile(r"[^\W\d_]+")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
+_COLONS = (":", ":--", ":—", ":–")
 _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
 _NEAR = 9  # tokens from the speech to its verb
 _NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
@@ -91,6 +92,11 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
         if word in rules.says or word in rules.thinks:
             return _with_subject(tokens, place, begin, rules)
     return None
+
+
+def led_in(narration: str, rules: Rules) -> Speaker | None:
+    """Return who speaks after narration that ends in a colon, None where it does not say."""
+    return told_before(narration, rules) if narration.endswith(_COLONS) else None
 
 
 def _tokens(narration: str, begin: int, end: int, rules: Rules) -> list[str]:
