@@ -28,9 +28,11 @@ RIGHT = {
     Doubt.TAIL: 0.9,
     Doubt.CONFIRMED: 0.95,
     Doubt.QUOTED: 0.4,
-    Doubt.BACK: 0.35,
-    Doubt.CUT_NEAR: 0.45,
-    Doubt.CUT: 0.8,
+    Doubt.BACK: 0.25,
+    Doubt.CUT_NEAR: 0.4,
+    Doubt.CUT: 0.7,
+    Doubt.EDGE: 0.75,
+    Doubt.ASKED: 0.65,
     Doubt.LATER: 0.9,
     Doubt.THIRD: 0.5,
     Doubt.FOURTH: 0.3,
@@ -41,6 +43,7 @@ RIGHT = {
 
 _WITHOUT = 0.95  # the same of dialogues without any guess, whose errors nothing tells
 _MOST = 3  # times that a guess counts: where it is wrong, it mostly is so each time
+_LONG_TAIL = 200  # characters of narration behind the last quote, more than "said X, and went"
 _MERGING = frozenset((Doubt.SAME, Doubt.PROBABLY_SAME))
 _SEAMS = _MERGING | {Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.UNSURE, Doubt.TAIL}
 _SEXES = frozenset("mfi")
@@ -71,7 +74,13 @@ def _doubts_of(turns: Sequence[Turn], rules: Rules) -> list[Doubt]:
             else doubt
             for doubt in turn.doubts
         ]
-    return doubts
+    return doubts + _of_edges(turns)
+
+
+def _of_edges(turns: Sequence[Turn]) -> list[Doubt]:
+    """Return what is doubtful of its ends beside what was found there: whether more is said there in other words."""
+    edges = [Doubt.EDGE] * (bool(turns[0].lead) + (len(turns[-1].tail) > _LONG_TAIL))
+    return edges + [Doubt.ASKED] * turns[-1].texts[-1].endswith("?")
 
 
 def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Rules) -> list[Doubt]:

@@ -11,6 +11,7 @@ from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
 _REACH = 4  # turns before and behind an end that tell who speaks there
+_PARTING = 2  # paragraphs of the narrator's that part two conversations more often than not
 _SHORT_TAIL = 60  # characters of "said X, and sat down"
 _CROSSED = {
     Seam.SAME: Doubt.SAME,
@@ -105,7 +106,7 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
             continue
         seam = seam_at(turns, gaps, place, rules)
         if length > parameters.most_over(seam):
-            doubt = _of_cut(turns, place, length <= 2 * parameters.gap, rules)
+            doubt = _of_cut(turns, place, len(gap.texts) < _PARTING or length <= parameters.gap, rules)
             dialogue[-1].doubts.append(doubt)
             yield dialogue
             dialogue = [turn]

@@ -59,7 +59,7 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     """Return who has spoken before some narration, None where it does not say: ", said X".
 
     A sentence that begins behind a full stop tells what happens next, unless it says no more than "X said"; one behind
-    "!" may still tell who cried it.
+    "!" may still tell who cried it. One that ends in a colon leads in the next speech, as does an answer there.
     """
     begins = narration[0].isupper()
     tokens = _tokens(narration, 0, _WINDOW, rules)
@@ -68,6 +68,8 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
         if word in rules.says or word in rules.thinks:
             if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in (["."], [","], [";"], []):
                 return None
+            if narration.endswith(_COLONS) and ((begins and speech[-1] == ".") or word in rules.answers):
+                return None  # it tells who speaks next
             return _with_subject(tokens, place, 0, rules)
         if token in _SENTENCE_ENDS and place and not _abbreviates(tokens[place - 1], rules):
             return None
