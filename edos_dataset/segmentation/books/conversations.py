@@ -37,6 +37,8 @@ class Speech:
         max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
             100).
         min_turns: utterances of a dialogue, 2 or more.
+        long: words of an utterance, 1 or more, beyond which it parts what stands before it from what stands behind:
+            each is as sure as its own guesses are (the stage `length` leaves such an utterance out).
     """
 
     unsure_gap: int = 150
@@ -44,10 +46,11 @@ class Speech:
     most_gap: int = 1200
     max_length: int = 100
     min_turns: int = 2
+    long: int = 100
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2}
+        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2, "long": 1}
         for name, lowest in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
@@ -176,6 +179,17 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
     return turn.further and (turn.name is None or silent) and (silent or bool(before.tail or before.verbs))
+
+
+def apart(turns: Sequence[Turn], parameters: Speech) -> Iterator[Sequence[Turn]]:
+    """Yield the parts of a dialogue, each but the first behind an utterance that is too long, which ends a part."""
+    begin = 0
+    long = [len(turn.text().split()) > parameters.long for turn in turns]
+    for place in range(1, len(turns)):
+        if long[place - 1] and not long[place] and min(place - begin, len(turns) - place) >= parameters.min_turns:
+            yield turns[begin:place]
+            begin = place
+    yield turns[begin:]
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

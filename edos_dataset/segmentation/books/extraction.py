@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.certainty import certainty_of
-from edos_dataset.segmentation.books.conversations import Speech, dialogues_in, ended, kept, named
+from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap
@@ -60,11 +60,19 @@ class _Conversations:
         """End the conversation that is being gathered."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
-                certainty = certainty_of(turns, self.rules)
+                parts = [(part, self._certainty(part, turns)) for part in apart(turns, self.parameters)]
                 named(turns, self.rules)
-                self.dialogues += kept(turns, self.parameters)
-                self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
+                for part, certainty in parts:
+                    self.dialogues += kept(part, self.parameters)
+                    self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
         self.turns, self.gaps = [], []
+
+    def _certainty(self, part: Sequence[Turn], turns: Sequence[Turn]) -> float:
+        """Return how sure a part of a dialogue is, of whose ends those beside an utterance that is too long are."""
+        short = [turn for turn in part if len(turn.text().split()) <= self.parameters.long]
+        if len(short) < self.parameters.min_turns:
+            return certainty_of(part, self.rules)
+        return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
 
 
 def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extraction:
