@@ -21,7 +21,7 @@ RIGHT = {
     Doubt.WITHIN: 0.85,
     Doubt.UNHEARD: 0.7,
     Doubt.SAME: 0.85,
-    Doubt.PROBABLY_SAME: 0.4,
+    Doubt.PROBABLY_SAME: 0.35,
     Doubt.OTHER: 0.8,
     Doubt.PROBABLY_OTHER: 0.35,
     Doubt.UNSURE: 0.45,

@@ -58,14 +58,20 @@ def parts_of(text: str, styles: Styles, rules: Rules) -> Parts | None:
             return _by_quotes(text, other, rules)
     pair = styles.quotes
     if styles.dash_first:
-        for dash in styles.dashes:
-            if found := _lead(dash).search(text):
-                parts = _by_dashes(text[found.end() - len(dash) :], dash, rules)
-                return parts._replace(texts=[text[: found.end(1)], *parts.texts[1:]])
-        if pair is not None and text.startswith(pair.closing) and pair.opening != pair.closing:
-            return _by_quotes(text, pair, rules)
-        return None
+        return _led_in(text, styles, rules)
     if pair is not None and (pair.opening in text or pair.closing in text):
+        return _by_quotes(text, pair, rules)
+    return None
+
+
+def _led_in(text: str, styles: Styles, rules: Rules) -> Parts | None:
+    """Cut a paragraph of a book of dashes that begins with none: at one behind a colon, or for a speech goes on."""
+    for dash in styles.dashes:
+        if found := _lead(dash).search(text):
+            parts = _by_dashes(text[found.end() - len(dash) :], dash, rules)
+            return parts._replace(texts=[text[: found.end(1)], *parts.texts[1:]])
+    pair = styles.quotes
+    if pair is not None and text.startswith(pair.closing) and pair.opening != pair.closing:
         return _by_quotes(text, pair, rules)
     return None
 
@@ -95,10 +101,7 @@ def _by_quotes(text: str, pair: Quotes, rules: Rules) -> Parts | None:
 
 
 def _opened(text: str, pair: Quotes, dash: str, rules: Rules) -> Parts | None:
-    """Cut a paragraph of a book of dashes whose speech stands in quotes, for it opens a conversation.
-
-    It begins with the quote, or a verb of saying and a colon lead it in; inside, dashes set off the narrator's words.
-    """
+    """Cut a paragraph of a book of dashes whose quotes open a conversation, at its beginning or behind "she said:"."""
     if text.startswith(dash):
         return _by_dashes(text, dash, rules)
     lead, _, speech = text.partition(pair.opening)
