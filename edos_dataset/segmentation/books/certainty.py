@@ -6,6 +6,7 @@ languages). The certainty is the product over the guesses: an estimate of the pr
 no error.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.doubts import Doubt
@@ -15,77 +16,88 @@ from edos_dataset.segmentation.books.turns import Turn
 
 RIGHT = {
     Doubt.TWO: 0.5,
-    Doubt.JOINED: 0.85,
-    Doubt.LED: 0.4,
-    Doubt.WITHIN: 0.7,
-    Doubt.UNHEARD: 0.55,
+    Doubt.JOINED: 0.95,
+    Doubt.LED: 0.35,
+    Doubt.WITHIN: 0.85,
+    Doubt.UNHEARD: 0.7,
     Doubt.SAME: 0.85,
-    Doubt.PROBABLY_SAME: 0.45,
-    Doubt.OTHER: 0.9,
-    Doubt.PROBABLY_OTHER: 0.45,
-    Doubt.UNSURE: 0.4,
-    Doubt.TAIL: 0.9,
-    Doubt.CONFIRMED: 0.95,
+    Doubt.PROBABLY_SAME: 0.35,
+    Doubt.OTHER: 0.8,
+    Doubt.PROBABLY_OTHER: 0.35,
+    Doubt.UNSURE: 0.45,
+    Doubt.TAIL: 0.95,
+    Doubt.CONFIRMED: 0.9,
     Doubt.QUOTED: 0.4,
-    Doubt.BACK: 0.35,
-    Doubt.CUT_NEAR: 0.45,
+    Doubt.BACK: 0.3,
+    Doubt.CUT_NEAR: 0.35,
     Doubt.CUT: 0.8,
+    Doubt.EDGE: 0.7,
+    Doubt.ASKED: 0.5,
     Doubt.LATER: 0.9,
     Doubt.THIRD: 0.5,
-    Doubt.FOURTH: 0.3,
+    Doubt.FOURTH: 0.2,
     Doubt.SEVERAL: 0.2,
-    Doubt.CROSSED: 0.75,
+    Doubt.CROSSED: 0.6,
 }
 """Guess → the share of right dialogues that hold it once, in round numbers, beside those without it."""
 
-_WITHOUT = 0.95  # the same of dialogues without any guess, whose errors nothing tells
+_WITHOUT = 0.85  # the same of dialogues without any guess, whose errors nothing tells
 _MOST = 3  # times that a guess counts: where it is wrong, it mostly is so each time
+_LONG_TAIL = 200  # characters of narration behind the last quote, more than "said X, and went"
 _MERGING = frozenset((Doubt.SAME, Doubt.PROBABLY_SAME))
 _SEAMS = _MERGING | {Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.UNSURE, Doubt.TAIL}
-_SEXES = frozenset("mfi")
+_CROSSED = (_SEAMS - _MERGING) | {Doubt.QUOTED}  # of the narration before a turn, not of its own
 
 
-def certainty_of(turns: Sequence[Turn], rules: Rules) -> float:
+def certainty_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (False, False)) -> float:
     """Return how sure a dialogue is, 0 to 1.
 
     Args:
         turns: of the dialogue, with their doubts, before speakers are named by turns.
         rules: of its language.
+        cut: whether it begins behind an utterance that is too long to stay, and whether it ends before one.
     """
     certainty = _WITHOUT
-    counts: dict[Doubt, int] = {}
-    for doubt in _doubts_of(turns, rules):
-        counts[doubt] = counts.get(doubt, 0) + 1
-    for doubt, times in counts.items():
+    for doubt, times in Counter(_doubts_of(turns, rules, cut)).items():
         certainty *= RIGHT[doubt] ** min(times, _MOST)
     return certainty
 
 
-def _doubts_of(turns: Sequence[Turn], rules: Rules) -> list[Doubt]:
+def _doubts_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (False, False)) -> list[Doubt]:
     """Return all that is doubtful in a dialogue, one for each time."""
     persons = _persons_of(turns, rules)
     doubts = _of_speakers(turns, persons, rules)
     sure = not doubts and _confirmed(turns, persons)
-    if not sure:
-        return doubts + [doubt for turn in turns for doubt in turn.doubts]
     for place, turn in enumerate(turns):
         doubts += [
-            Doubt.CONFIRMED if doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING) else doubt
+            Doubt.CONFIRMED
+            if sure and doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING)
+            else doubt
             for doubt in turn.doubts
+            if not (cut[0] and place == 0 and doubt in _CROSSED)
         ]
-    return doubts
+    return doubts + _of_edges(turns, cut)
+
+
+def _of_edges(turns: Sequence[Turn], cut: tuple[bool, bool]) -> list[Doubt]:
+    """Return what is doubtful of its ends beside what was found there: whether more is said there in other words."""
+    first, last = turns[0], turns[-1]
+    doubts = [Doubt.EDGE] if first.lead and not cut[0] else []
+    doubts += [Doubt.EDGE] if len(last.tail) > _LONG_TAIL and not cut[1] else []
+    return doubts + ([Doubt.ASKED] if last.texts[-1].endswith("?") and not cut[1] else [])
 
 
 def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Rules) -> list[Doubt]:
     """Return what is doubtful of who speaks: more than two, or two who do not take turns."""
-    names = len(set(persons) - {None})
-    proper = len(
+    narrator = any(turn.person == "i" for turn in turns)
+    names = len(set(persons) - {None}) + narrator
+    proper = narrator + len(
         {person for person, turn in zip(persons, turns, strict=True) if turn.name and _proper(turn.name, rules)}
     )
     doubts = [Doubt.FOURTH] if proper > 2 or names > 3 else [Doubt.THIRD] if names == 3 else []
     doubts += [Doubt.SEVERAL] if any(turn.person == "p" for turn in turns) else []
     sides = [set(persons[side::2]) - {None} for side in (0, 1)]
-    sexes = [_SEXES.intersection([turn.person for turn in turns[side::2]]) for side in (0, 1)]
+    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
     if max(map(len, sides)) > 1 or max(map(len, sexes)) > 1 or sides[0] & sides[1]:
         doubts.append(Doubt.CROSSED)
     return doubts
@@ -95,7 +107,7 @@ def _confirmed(turns: Sequence[Turn], persons: Sequence[int | None]) -> tuple[in
     """Return the first and the last turn of which it is told that one and the same person speaks, None if there are not
     two; between them two people have taken turns as the guesses say.
     """
-    sexes = [_SEXES.intersection([turn.person for turn in turns[side::2]]) for side in (0, 1)]
+    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
     apart = all(sexes) and not sexes[0] & sexes[1]
     keys = [
         person if person is not None else turn.person if apart and turn.person in ("m", "f", "i") else None

@@ -11,6 +11,7 @@ from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, same
 
 _REACH = 4  # turns before and behind an end that tell who speaks there
+_PARTING = 2  # paragraphs of the narrator's that part two conversations more often than not
 _SHORT_TAIL = 60  # characters of "said X, and sat down"
 _CROSSED = {
     Seam.SAME: Doubt.SAME,
@@ -36,6 +37,8 @@ class Speech:
         max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
             100).
         min_turns: utterances of a dialogue, 2 or more.
+        long: words of an utterance, 1 or more, beyond which it parts what stands before it from what stands behind:
+            each is as sure as its own guesses are (the stage `length` leaves such an utterance out).
     """
 
     unsure_gap: int = 150
@@ -43,10 +46,11 @@ class Speech:
     most_gap: int = 1200
     max_length: int = 100
     min_turns: int = 2
+    long: int = 100
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2}
+        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2, "long": 1}
         for name, lowest in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
@@ -96,6 +100,10 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
         length = length_between(turns[place - 1], gap, turn)
         if gap.texts and rules.holds_marks(gap.texts):
             turn.doubts.append(Doubt.QUOTED)
+        if gap.left and place == len(turns) - 1:  # who is left alone on the stage speaks to nobody
+            yield dialogue
+            dialogue = [turn]
+            continue
         if not gap.texts and length <= parameters.unsure_gap:
             if len(turns[place - 1].tail) > _SHORT_TAIL:
                 turn.doubts.append(Doubt.TAIL)
@@ -103,7 +111,7 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
             continue
         seam = seam_at(turns, gaps, place, rules)
         if length > parameters.most_over(seam):
-            doubt = _of_cut(turns, place, length <= 2 * parameters.gap, rules)
+            doubt = _of_cut(turns, place, len(gap.texts) < _PARTING or length <= parameters.gap, rules)
             dialogue[-1].doubts.append(doubt)
             yield dialogue
             dialogue = [turn]
@@ -173,6 +181,17 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     if gap.texts and not (before.name or turn.name or turn.lead) and before.person and before.person == turn.person:
         return True
     return turn.further and (turn.name is None or silent) and (silent or bool(before.tail or before.verbs))
+
+
+def apart(turns: Sequence[Turn], parameters: Speech) -> Iterator[Sequence[Turn]]:
+    """Yield the parts of a dialogue, each but the first behind an utterance that is too long, which ends a part."""
+    begin = 0
+    long = [len(turn.text().split()) > parameters.long for turn in turns]
+    for place in range(1, len(turns)):
+        if long[place - 1] and not long[place] and min(place - begin, len(turns) - place) >= parameters.min_turns:
+            yield turns[begin:place]
+            begin = place
+    yield turns[begin:]
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:

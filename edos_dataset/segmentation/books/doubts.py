@@ -25,8 +25,10 @@ class Doubt(Enum):
     QUOTED = "what is quoted in the narration is taken as nobody's speech"
     # of the dialogue's ends
     BACK = "somebody who is named in it speaks before or after it, behind narration"
-    CUT_NEAR = "somebody speaks soon before or after it, none of those who are named in it"
-    CUT = "somebody speaks before or after it, behind longer narration"
+    CUT_NEAR = "somebody speaks before or after it, behind a paragraph at most, none of those who are named in it"
+    CUT = "somebody speaks before or after it, behind more narration"
+    EDGE = "narration stands in its first paragraph before the speech, or at length behind it in the last one"
+    ASKED = "it ends with a question"
     LATER = "time or place changes"
     # of the whole
     THIRD = "three are named, perhaps one in two ways"

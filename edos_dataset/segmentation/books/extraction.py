@@ -1,16 +1,21 @@
 """The dialogues of a book: its blocks cut into turns, these into conversations."""
 
+import re
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.certainty import certainty_of
-from edos_dataset.segmentation.books.conversations import Speech, dialogues_in, ended, kept, named
+from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap
+from edos_dataset.segmentation.books.speakers import led_in
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.books.styles import styles_of, told
 from edos_dataset.segmentation.books.turns import Turn, differ, turns_of, unheard
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
+
+_WORD = re.compile(r"[^\W\d_]+")
+_DIRECTION = 80  # characters of a stage direction
 
 
 class _Conversations:
@@ -28,6 +33,8 @@ class _Conversations:
         """Take in the next turn."""
         if self.turns and ended(self.turns[-1], self.gap, turn, self.rules, self.parameters):
             self.end()
+        if not self.turns and self.gap.texts and not (turn.name or turn.verbs or turn.lead):
+            turn.hear(led_in(self.gap.texts[-1], self.rules))
         self.turns.append(turn)
         self.gaps.append(self.gap)
         self.gap = Gap()
@@ -53,11 +60,19 @@ class _Conversations:
         """End the conversation that is being gathered."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
-                certainty = certainty_of(turns, self.rules)
+                parts = [(part, self._certainty(part, turns)) for part in apart(turns, self.parameters)]
                 named(turns, self.rules)
-                self.dialogues += kept(turns, self.parameters)
-                self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
+                for part, certainty in parts:
+                    self.dialogues += kept(part, self.parameters)
+                    self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
         self.turns, self.gaps = [], []
+
+    def _certainty(self, part: Sequence[Turn], turns: Sequence[Turn]) -> float:
+        """Return how sure a part of a dialogue is, of whose ends those beside an utterance that is too long are."""
+        short = [turn for turn in part if len(turn.text().split()) <= self.parameters.long]
+        if len(short) < self.parameters.min_turns:
+            return certainty_of(part, self.rules)
+        return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
 
 
 def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extraction:
@@ -85,6 +100,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
             found.gap.texts.append(block.text)
         elif block.kind == PARAGRAPH:
             _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
+            found.gap.left |= speeches > 0 and _leaves(block.text, rules)
     found.end()
     pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
     style = told(pairs, styles.dashes, speeches > 0)
@@ -113,6 +129,11 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
 def _parts(text: str) -> bool:
     """Say whether a paragraph is no more than a line or stars that part two scenes."""
     return not any(sign.isalnum() for sign in text[:20])
+
+
+def _leaves(text: str, rules: Rules) -> bool:
+    """Say whether a short paragraph between the speeches of a play tells that somebody leaves: "[Exit Anna.]"."""
+    return len(text) <= _DIRECTION and rules.leaves.meet(_WORD.findall(text.lower()))
 
 
 def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:

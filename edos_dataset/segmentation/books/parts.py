@@ -15,9 +15,10 @@ _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")
 _SHORT_TAG = 6  # words of "said the old man"
+_FAR_TAG = 15  # words before a colon in which a verb of saying tells that it leads in speech
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTER_SPEECH = re.compile(r"(?<![,.!?…])[,.!?…]+ (?=[^\W\d_])")
-_TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[\W\d_]+([^\W\d_]+))?")
+_TWO_WORDS = re.compile(r"([^\W\d_]+)(?:[ '’-]+([^\W\d_]+))?")  # no mark between: "Yes, sir, said he"
 
 
 class Parts(NamedTuple):
@@ -46,22 +47,31 @@ def parts_of(text: str, styles: Styles, rules: Rules) -> Parts | None:
         styles: of the book.
         rules: of its language.
     """
+    opening = styles.opening
+    if opening is not None and opening.opening in text:
+        return _opened(text, opening, styles.dashes[0], rules)
     for dash in styles.dashes:
         if text.startswith(dash):
-            return _by_dashes(text, dash, rules)
+            return _by_dashes(text if opening is None else text.replace(opening.closing, ""), dash, rules)
     for other in styles.others:
         if text.startswith(other.opening) and not (styles.quotes and styles.quotes.opening in text):
             return _by_quotes(text, other, rules)
     pair = styles.quotes
     if styles.dash_first:
-        for dash in styles.dashes:
-            if found := _lead(dash).search(text):
-                parts = _by_dashes(text[found.end() - len(dash) :], dash, rules)
-                return parts._replace(texts=[text[: found.end(1)], *parts.texts[1:]])
-        if pair is not None and text.startswith(pair.closing) and pair.opening != pair.closing:
-            return _by_quotes(text, pair, rules)
-        return None
+        return _led_in(text, styles, rules)
     if pair is not None and (pair.opening in text or pair.closing in text):
+        return _by_quotes(text, pair, rules)
+    return None
+
+
+def _led_in(text: str, styles: Styles, rules: Rules) -> Parts | None:
+    """Cut a paragraph of a book of dashes that begins with none: at one behind a colon, or for a speech goes on."""
+    for dash in styles.dashes:
+        if found := _lead(dash).search(text):
+            parts = _by_dashes(text[found.end() - len(dash) :], dash, rules)
+            return parts._replace(texts=[text[: found.end(1)], *parts.texts[1:]])
+    pair = styles.quotes
+    if pair is not None and text.startswith(pair.closing) and pair.opening != pair.closing:
         return _by_quotes(text, pair, rules)
     return None
 
@@ -88,6 +98,22 @@ def _by_quotes(text: str, pair: Quotes, rules: Rules) -> Parts | None:
     if "(" in text:
         texts = _parenthesised(texts, rules)
     return Parts(texts, begins_open, ends_open, pair) if len(texts) > 1 else None
+
+
+def _opened(text: str, pair: Quotes, dash: str, rules: Rules) -> Parts | None:
+    """Cut a paragraph of a book of dashes whose quotes open a conversation, at its beginning or behind "she said:"."""
+    if text.startswith(dash):
+        return _by_dashes(text, dash, rules)
+    lead, _, speech = text.partition(pair.opening)
+    words = _WORD.findall(lead.lower())[-_FAR_TAG:]
+    if lead and not (lead.rstrip().endswith(":") and rules.says.meet(words)):
+        return None
+    speech, _, after = speech.partition(pair.closing)
+    texts = _by_dashes(dash + speech, dash, rules).texts
+    after = after.strip(f" {dash}")
+    if any(sign.isalnum() for sign in after):
+        texts[-1] = f"{texts[-1]} {after}".strip()
+    return Parts([lead, *texts[1:]], pair=pair, dash=dash)
 
 
 def _parenthesised(texts: list[str], rules: Rules) -> list[str]:

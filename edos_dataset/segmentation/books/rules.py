@@ -128,6 +128,7 @@ class Rules:
         silent: what tells that who was spoken to says nothing, so that the same person speaks next: "made no answer".
         later: regular expressions of what begins a narrator's sentence when time or place have changed; each has to
             take time that grows linearly with the text.
+        leaves: what tells in a stage direction that somebody leaves: "exit".
         elisions: words that an apostrophe begins, which is no quote: "tis".
     """
 
@@ -150,6 +151,7 @@ class Rules:
     oblique: tuple[str, ...] = ()
     silent: Phrases = field(default_factory=Phrases)
     later: Later | None = None
+    leaves: Words = field(default_factory=Words)
     elisions: tuple[str, ...] = ()
 
     @cached_property
@@ -271,7 +273,7 @@ def _later(value: Any, where: str) -> Later:  # noqa: ANN401
 
 _READ: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
-        ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others"), _words
+        ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others", "leaves"), _words
     ),
     **dict.fromkeys(("dashes", "oblique", "elisions"), _texts),
     **dict.fromkeys(("pronouns", "titles"), _persons),

@@ -26,10 +26,12 @@ class Gap:
     Attributes:
         texts: the narrator's paragraphs.
         over: a chapter or a scene ends in it.
+        left: somebody leaves the stage in it.
     """
 
     texts: list[str] = field(default_factory=list)
     over: bool = False
+    left: bool = False
 
 
 class Seam(Enum):

@@ -12,8 +12,10 @@ _ASCII_MARKS = (*".,;:!?()", "--")
 _ASCII_TOKENS = bytes(  # what is part of no token parts them
     code if code < 128 and (chr(code).isalnum() or chr(code) in ".,;:!?()'-") else 32 for code in range(256)
 )
+_HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
+_COLONS = (":", ":--", ":—", ":–")
 _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
 _NEAR = 9  # tokens from the speech to its verb
 _NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
@@ -60,17 +62,20 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     """Return who has spoken before some narration, None where it does not say: ", said X".
 
     A sentence that begins behind a full stop tells what happens next, unless it says no more than "X said"; one behind
-    "!" may still tell who cried it.
+    "!" may still tell who cried it. One that ends in a colon leads in the next speech, as does an answer there.
     """
     begins = narration[0].isupper()
-    tokens = _tokens(narration, 0, _WINDOW)
+    tokens = _with_verbs(_tokens(narration, 0, _WINDOW), rules)
     near = tokens[: _NEAR_BEGINNING if begins else _NEAR]
     if not rules.speaks.meet(list(map(str.lower, near))):
         return None
     for place, token in enumerate(near):
-        if token.lower() in rules.speaks:
+        word = token.lower()
+        if word in rules.speaks:
             if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in (["."], [","], [";"], []):
                 return None
+            if narration.endswith(_COLONS) and ((begins and speech[-1] == ".") or word in rules.answers):
+                return None  # it tells who speaks next
             return _with_subject(tokens, place, 0, rules)
         if token in _SENTENCE_ENDS and place and not _abbreviates(tokens[place - 1], rules):
             return None
@@ -81,7 +86,7 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     """Return who speaks after some narration, not empty; None where it does not say: "X replied:"."""
     if narration[-1] in ".!?;…":
         return None
-    tokens = _tokens(narration, max(0, len(narration) - 2 * _WINDOW), len(narration))
+    tokens = _with_verbs(_tokens(narration, max(0, len(narration) - 2 * _WINDOW), len(narration)), rules)
     while tokens and tokens[-1] in _LEADS_IN:
         tokens.pop()
     begin = len(tokens)
@@ -96,6 +101,11 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     return None
 
 
+def led_in(narration: str, rules: Rules) -> Speaker | None:
+    """Return who speaks after narration that ends in a colon, None where it does not say."""
+    return told_before(narration, rules) if narration.endswith(_COLONS) else None
+
+
 def _tokens(narration: str, begin: int, end: int) -> list[str]:
     """Return the words and marks of some narration, from one character to another."""
     text = narration[begin:end]
@@ -108,6 +118,15 @@ def _tokens(narration: str, begin: int, end: int) -> list[str]:
     if "'" not in text and "-" not in text:
         return found
     return [token for piece in found for token in ((piece,) if piece.isalnum() else _TOKEN.findall(piece))]
+
+
+def _with_verbs(tokens: list[str], rules: Rules) -> list[str]:
+    """Part a verb of saying from what hangs on it, in words and marks: "disse-lhe", "diss'egli"."""
+    for place in range(len(tokens) - 1, -1, -1):
+        token = tokens[place]
+        if not token.isalnum() and (found := _HANGING.fullmatch(token)) and found[1].lower() in rules.says:
+            tokens[place : place + 1] = found.groups()
+    return tokens
 
 
 def subject_of(narration: str, rules: Rules) -> Speaker | None:

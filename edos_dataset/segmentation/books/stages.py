@@ -83,12 +83,15 @@ class FindDialogues(Stage):
             the same person speaks on.
         most_gap: the same where names tell that people of it speak again, `gap` or more.
         min_turns: utterances of a dialogue, from 2.
+        long: words of an utterance, from 1, beyond which what stands behind it is a dialogue of its own, as sure as its
+            own guesses are; as the stage `length` has it, which leaves such utterances out.
     """
 
     unsure_gap: int = Speech.unsure_gap
     gap: int = Speech.gap
     most_gap: int = Speech.most_gap
     min_turns: int = Speech.min_turns
+    long: int = Speech.long
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "books"
@@ -99,7 +102,7 @@ class FindDialogues(Stage):
         self._speech()
 
     def _speech(self) -> Speech:
-        return Speech(self.unsure_gap, self.gap, self.most_gap, _NO_LIMIT, self.min_turns)
+        return Speech(self.unsure_gap, self.gap, self.most_gap, _NO_LIMIT, self.min_turns, self.long)
 
     def fingerprint(self) -> str:
         """Return a hash of the stage, to whose code the rules of all languages belong."""

@@ -12,6 +12,7 @@ from edos_dataset.segmentation.books.rules import Quotes, Rules
 _NOT_BEFORE = r"[\w.,;:!?…)”’»«]"
 _AFTER = r"(?=[\w'’‘“„‚›‹¡¿…_—–-]|\.\.)"
 _USUAL = 10  # paragraphs that begin so make a habit
+_OPENING = 0.3  # share of the paragraphs in quotes behind which a dash answers; elsewhere they are letters and thoughts
 _LESS_USUAL = 0.05  # share of the leading style's paragraphs
 
 
@@ -23,12 +24,15 @@ class Styles(NamedTuple):
         others: pairs that paragraphs begin with now and then.
         dashes: dashes that its paragraphs begin with by habit.
         dash_first: more paragraphs begin with those than with quotes.
+        opening: the quotes that the first speech of a conversation stands in by habit, where dashes begin the others:
+            Spanish "«Ven.", "-Voy.", "-Pronto».". None where there are none.
     """
 
     quotes: Quotes | None
     others: tuple[Quotes, ...]
     dashes: tuple[str, ...]
     dash_first: bool
+    opening: Quotes | None = None
 
 
 def styles_of(texts: Sequence[str], rules: Rules) -> Styles:
@@ -55,7 +59,15 @@ def styles_of(texts: Sequence[str], rules: Rules) -> Styles:
         for pair, weight in weights.items()
         if pair != quotes and weight and firsts[pair.opening] >= max(_USUAL, _LESS_USUAL * max(quoted, dashed))
     )
-    return Styles(quotes, others, dashes, dashed > quoted)
+    opening = quotes if dashed > quoted and quotes and _opens(texts, quotes, dashes) else None
+    return Styles(quotes, others, dashes, dashed > quoted, opening)
+
+
+def _opens(texts: Sequence[str], quotes: Quotes, dashes: tuple[str, ...]) -> bool:
+    """Say whether paragraphs that begin with a quote are mostly followed by one that begins with a dash."""
+    begun = [place for place, text in enumerate(texts[:-1]) if text.startswith(quotes.opening)]
+    answered = sum(texts[place + 1].startswith(dashes) for place in begun)
+    return answered >= max(_USUAL, _OPENING * len(begun))
 
 
 def told(pairs: Sequence[Quotes], dashes: Sequence[str], plays: bool) -> str:

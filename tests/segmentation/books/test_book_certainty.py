@@ -79,3 +79,47 @@ def test_run_in_speech_is_parted() -> None:
         ["The prince said, ‘What is it?’ ‘I dare not,’ said he. But the prince said, ‘Tell me!’", *["‘Yes.’"] * 9]
     )
     assert [utterance.text for utterance in asked.dialogues[0][:3]] == ["What is it?", "I dare not,", "Tell me!"]
+
+
+LONG = f"“{'And then we went on. ' * 25}” said Tom."
+"""A speech of more than a hundred words."""
+
+
+def test_both_sides_of_a_long_utterance_are_judged_apart() -> None:
+    """What stands before an utterance that is too long is as sure as it is alone, whatever was guessed behind it."""
+    doubtful = ["“And I,” said Mary.", "“Well,” they cried.", "“Is it?”"]
+    found = of([*TALK, LONG, *doubtful])
+    assert [len(dialogue) for dialogue in found.dialogues] == [2, 3]
+    assert found.certainties[0] == SURE > found.certainties[1]
+    blocks = [Block(text) for text in [*TALK, LONG, *doubtful]]
+    (whole,) = extract(blocks, load_rules("en"), Speech(max_length=1000, long=1000)).certainties
+    assert whole < SURE
+
+
+def test_an_end_beside_a_long_utterance_is_sure() -> None:
+    """A question that a speech answers which is too long to stay is no question without an answer."""
+    talk = ["“I will,” said Ann.", "“When?” asked Tom."]
+    (answered,) = of([*talk, LONG.replace("Tom", "Ann")]).certainties
+    (asked,) = of(talk).certainties
+    assert answered == SURE > asked
+
+
+def test_edges_are_doubtful() -> None:
+    """Narration before the first speech in its paragraph, and much behind the last one, make a dialogue doubtful."""
+    (before,) = of([f"{SAT}She said, {TALK[0]}", TALK[1]]).certainties
+    (behind,) = of([TALK[0], f"{TALK[1]} {SAT}"]).certainties
+    assert before < SURE > behind
+
+
+def test_who_says_i_is_one_of_three() -> None:
+    """The narrator who speaks is somebody else than two who are named."""
+    (two,) = of([*TALK, "“Well,” said Tom.", "“Yes,” said Ann."]).certainties
+    (three,) = of([*TALK, "“Well,” said Tom.", "“Yes,” I said."]).certainties
+    assert three < two
+
+
+def test_paragraphs_part_conversations() -> None:
+    """An end over one paragraph is more doubtful than one over as much narration in several."""
+    one, more = ["She sat. " * 60], ["She sat. " * 30] * 2
+    behind = ["“Cold,” said an old man.", "“Very,” said a boy."]
+    assert min(of([*TALK, *one, *behind]).certainties) < min(of([*TALK, *more, *behind]).certainties)

@@ -282,7 +282,8 @@ def test_style_is_told(style: str) -> None:
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("gap", -1), ("most_gap", 100), ("max_length", 0), ("min_turns", 1), ("gap", 1.5), ("unsure_gap", -1)],
+    [("gap", -1), ("most_gap", 100), ("max_length", 0), ("min_turns", 1), ("gap", 1.5), ("unsure_gap", -1)]
+    + [("long", 0)],
 )
 def test_refuses_parameters(parameter: str, value: float) -> None:
     """A parameter out of range is refused, by its name."""
