@@ -35,6 +35,7 @@ BUILT = {  # modules that build an expression when they run, of text that is esc
     "edos_dataset.segmentation.books.parts",
     "edos_dataset.segmentation.books.rules",
     "edos_dataset.segmentation.books.styles",
+    "edos_dataset.segmentation.books.words",
     "edos_dataset.segmentation.continuing",
     "edos_dataset.text",
 }

@@ -4,8 +4,9 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from edos_dataset.segmentation.books.rules import Quotes, Rules, small_words
+from edos_dataset.segmentation.books.rules import Quotes, Rules
 from edos_dataset.segmentation.books.styles import Styles
+from edos_dataset.segmentation.books.words import small_words
 
 OPEN, CLOSE = "\ue000", "\ue001"  # what straight and single quotes are written as inside here, of private use
 

@@ -1,99 +1,19 @@
 """How a language marks speech and says who speaks: `rules/<code>.yaml`, one small file a language."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 from edos_dataset.runs.foreign import ForeignError, yaml_of
 from edos_dataset.runs.recipes import nearest
+from edos_dataset.segmentation.books.words import Later, Phrases, Words
 from edos_dataset.text import shown
 
 _PERSONS = ("m", "f", "i", "p")
 _PERSONS_SHOWN = "m, f, i (the narrator), p (several) or null"
-
-
-_WORD = re.compile(r"[^\W\d_]+")
-_SMALL = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else 32 for code in range(256))
-
-
-def small_words(text: str) -> list[str]:
-    """Return the words of a text in small letters; what is no letter parts them."""
-    if text.isascii():  # the same, five times as fast
-        return text.encode().translate(_SMALL).decode().split()
-    return _WORD.findall(text.lower())
-
-
-class Words(frozenset[str]):
-    """A set of words in small letters; one that ends in * stands for all that begin so."""
-
-    def __new__(cls, words: Iterable[str] = ()) -> "Words":
-        """Return the words, as a plain set where none ends in *."""
-        words = tuple(words)
-        return super().__new__(_Beginnings if any(word.endswith("*") for word in words) else cls, words)
-
-    def meet(self, words: Sequence[str]) -> bool:
-        """Say whether one of some words, in small letters, is one."""
-        return not self.isdisjoint(words)
-
-
-class _Beginnings(Words):
-    """Words of which some stand for all that begin so."""
-
-    def __init__(self, _: Iterable[str] = ()) -> None:
-        beginnings = tuple(word[:-1] for word in self if word.endswith("*"))
-        self._begins = lru_cache(maxsize=1 << 14)(lambda word: word.startswith(beginnings))  # most words come often
-
-    def __contains__(self, word: object) -> bool:
-        """Say whether a word, in small letters, is one."""
-        return super().__contains__(word) or self._begins(word)
-
-    def meet(self, words: Sequence[str]) -> bool:
-        """Say whether one of some words, in small letters, is one."""
-        return not self.isdisjoint(words) or True in map(self._begins, words)
-
-
-class Phrases:
-    """Texts to look for in narration, whatever their case."""
-
-    def __init__(self, texts: tuple[str, ...] = ()) -> None:
-        self._texts = tuple(text.lower() for text in texts)
-        self._pieces = tuple(_pieces_of(self._texts))
-
-    def within(self, narration: str) -> bool:
-        """Say whether one of them stands in some narration."""
-        if not self._texts:
-            return False
-        narration = narration.lower()
-        for piece in self._pieces:  # a hundredth of the time of an expression without case
-            if piece in narration:
-                return any(text in narration for text in self._texts)
-        return False
-
-
-def _pieces_of(texts: Sequence[str]) -> Iterator[str]:
-    """Yield few short texts of which each of some texts holds one: where none of these stands, none of them does."""
-    while texts:
-        in_texts = [{text[at : at + 4] for at in range(max(len(text) - 3, 1))} for text in texts]
-        pieces = Counter(piece for each in in_texts for piece in each)
-        best = max(pieces, key=lambda piece: (pieces[piece], piece))
-        yield best
-        texts = [text for text in texts if best not in text]
-
-
-class Later:
-    """What begins a narrator's sentence when time or place have changed."""
-
-    def __init__(self, texts: tuple[str, ...]) -> None:
-        # Marks come first, so that it looks no further where no sentence begins.
-        self._pattern = re.compile(rf"[.!?…] (?:{'|'.join(texts)})\b", re.IGNORECASE)
-
-    def begins_in(self, narration: str) -> bool:
-        """Say whether a sentence of some narration, in single spaces, begins so."""
-        return self._pattern.search(f". {narration}") is not None
 
 
 class Quotes(NamedTuple):

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from edos_dataset.segmentation.books.rules import Rules, small_words
+from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.speakers import Speaker, mentions, subject_of, told_before
 from edos_dataset.segmentation.books.turns import Turn, differ, same
+from edos_dataset.segmentation.books.words import small_words
 
 _SHORT = 150  # characters of a paragraph that tells no more than an answer
 _REACH = 4  # turns on each side of a seam between which two people are taken to alternate

@@ -1,18 +1,13 @@
 """Who speaks, by the narrator's words beside the speech: "said X", "X replied:"."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from edos_dataset.segmentation.books.rules import Rules, small_words
+from edos_dataset.segmentation.books.rules import Rules
+from edos_dataset.segmentation.books.tokens import tokens_of, with_verbs
+from edos_dataset.segmentation.books.words import small_words
 
-_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[.,;:!?…—–()]|--")
-_ASCII_MARKS = (*".,;:!?()", "--")
-_ASCII_TOKENS = bytes(  # what is part of no token parts them
-    code if code < 128 and (chr(code).isalnum() or chr(code) in ".,;:!?()'-") else 32 for code in range(256)
-)
-_HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 _WINDOW = 90  # characters of narration beside speech that are looked at
 _SENTENCE_ENDS = frozenset(".;:!?…")
 _COLONS = (":", ":--", ":—", ":–")
@@ -65,7 +60,7 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     "!" may still tell who cried it. One that ends in a colon leads in the next speech, as does an answer there.
     """
     begins = narration[0].isupper()
-    tokens = _with_verbs(_tokens(narration, 0, _WINDOW), rules)
+    tokens = with_verbs(tokens_of(narration, 0, _WINDOW), rules)
     near = tokens[: _NEAR_BEGINNING if begins else _NEAR]
     if not rules.speaks.meet(list(map(str.lower, near))):
         return None
@@ -86,7 +81,7 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     """Return who speaks after some narration, not empty; None where it does not say: "X replied:"."""
     if narration[-1] in ".!?;…":
         return None
-    tokens = _with_verbs(_tokens(narration, max(0, len(narration) - 2 * _WINDOW), len(narration)), rules)
+    tokens = with_verbs(tokens_of(narration, max(0, len(narration) - 2 * _WINDOW), len(narration)), rules)
     while tokens and tokens[-1] in _LEADS_IN:
         tokens.pop()
     begin = len(tokens)
@@ -106,32 +101,9 @@ def led_in(narration: str, rules: Rules) -> Speaker | None:
     return told_before(narration, rules) if narration.endswith(_COLONS) else None
 
 
-def _tokens(narration: str, begin: int, end: int) -> list[str]:
-    """Return the words and marks of some narration, from one character to another."""
-    text = narration[begin:end]
-    if not text.isascii():
-        return _TOKEN.findall(text)
-    for mark in _ASCII_MARKS:  # the same, in a third of the time
-        if mark in text:
-            text = text.replace(mark, f" {mark} ")
-    found = text.encode().translate(_ASCII_TOKENS).decode().split()
-    if "'" not in text and "-" not in text:
-        return found
-    return [token for piece in found for token in ((piece,) if piece.isalnum() else _TOKEN.findall(piece))]
-
-
-def _with_verbs(tokens: list[str], rules: Rules) -> list[str]:
-    """Part a verb of saying from what hangs on it, in words and marks: "disse-lhe", "diss'egli"."""
-    for place in range(len(tokens) - 1, -1, -1):
-        token = tokens[place]
-        if not token.isalnum() and (found := _HANGING.fullmatch(token)) and found[1].lower() in rules.says:
-            tokens[place : place + 1] = found.groups()
-    return tokens
-
-
 def subject_of(narration: str, rules: Rules) -> Speaker | None:
     """Return whom the first sentence of some narration is about, without a verb; None where it does not say."""
-    tokens, place = _tokens(narration, 0, _WINDOW), 0
+    tokens, place = tokens_of(narration, 0, _WINDOW), 0
     while place < len(tokens) and (tokens[place] == "," or tokens[place].lower() in rules.particles):
         place += 1
     if place == len(tokens) or not _begins_subject(tokens, place, rules):

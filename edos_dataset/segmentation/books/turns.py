@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.parts import Parts
-from edos_dataset.segmentation.books.rules import Rules, small_words
+from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_after, told_before
+from edos_dataset.segmentation.books.words import small_words
 
 _ENDS = frozenset(".!?…,;:—–-")
 _LETTER = re.compile(r"[^\W_]")

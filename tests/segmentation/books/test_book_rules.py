@@ -4,7 +4,8 @@ import pytest
 
 from edos_dataset.segmentation.books.conversations import Speech
 from edos_dataset.segmentation.books.extraction import extract
-from edos_dataset.segmentation.books.rules import Words, languages, load_rules, rules_of
+from edos_dataset.segmentation.books.rules import languages, load_rules, rules_of
+from edos_dataset.segmentation.books.words import Words
 from edos_dataset.sources.books.book import Block
 
 SWEDISH = """
