@@ -175,7 +175,7 @@ def _opening(folder: Path) -> float:
     task does once for every shard, so that it grows with both.
     """
     passage = Passage(_PARTITIONS, folder)
-    passage.write_parts("keys", 0, pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)}))
+    passage.write_parts("keys", 0, [pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)})])
     began = time.process_time()
     for part in range(_PARTITIONS):
         passage.read_part("keys", part, 1)
