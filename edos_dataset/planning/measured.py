@@ -186,4 +186,4 @@ def _published(config: str, shards: Sequence[Path], folder: Path) -> Output:
     """Write a config as a run publishes it, and return what that took."""
     began = time.process_time()
     written = write_config(config, shards, folder)
-    return Output(config, time.process_time() - began, sum(written.bytes.values()))
+    return Output(config, time.process_time() - began, sum(written.bytes.values()), written.total_rows)

@@ -29,6 +29,8 @@ SHARES_OF_BOOKS = (0.9, 0.05)
 
 ROW_GROUP = 10_000
 
+ROWS_A_FILE = 100_000
+
 _SHARES = {"film": SHARES, "book": SHARES_OF_BOOKS}
 
 
@@ -110,7 +112,7 @@ def workers_for(folder: OutputFolder, engine: Engine) -> Engine:
 
 
 def write_config(
-    config: str, shards: Sequence[Path], folder: Path, rows_a_file: int = 100_000, engine: Engine | None = None
+    config: str, shards: Sequence[Path], folder: Path, rows_a_file: int = ROWS_A_FILE, engine: Engine | None = None
 ) -> ConfigFiles:
     """Write the dialogues of a run's shards as the Parquet files of a config, a task a file.
 
