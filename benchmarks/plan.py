@@ -2,13 +2,14 @@
 of the encoder that the plan's table of devices has.
 
     python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 40
-    python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 20 --only labels --model fast
+    python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 20 --only labels
 
 Both are processes of their own, one after the other on the same machine, once without labels and once with them. Told
 is the ratio of estimated to real, of processor seconds (what other work on the machine disturbs least), of the clock on
-the wall, of disk and of the largest worker's memory. Without --model, then the label stages run over dialogues of that
-corpus in one thread: floating-point operations a second of the encoder's linear layers, and the share of the time that is not the encoder's, which a GPU
-would leave to the processor. Writes benchmarks/plan.json, in which what is not measured stays.
+the wall, of disk and of the largest worker's memory. Without --only, then the label stages run over dialogues of that
+corpus in one thread: floating-point operations a second of the encoder's linear layers, and the share of the time that
+is not the encoder's, which a GPU would leave to the processor. Writes benchmarks/plan.json, in which
+what is not measured stays.
 """
 
 import argparse
@@ -17,7 +18,6 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,13 @@ def edos(*words: str) -> tuple[dict[str, Any], dict[str, float]]:
     return json.loads(printed), {"wall": time.perf_counter() - began, "processor": used, **peaks}
 
 
-def beside(source: Path, folder: Path, options: Sequence[str], sample: int) -> dict[str, Any]:
+def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, Any]:
     """Plan from a sample, run the whole, and return both with their ratios."""
-    found, planning = edos("plan", str(source), *options, "--sample", str(sample))
+    found, planning = edos("plan", str(source), labels, "--sample", str(sample))
     (one,) = found["plans"]
     estimated = one["total"]
     workers = sum(one["workers"].values())
-    manifest, took = edos("curate", str(source), *options, "--out", str(folder), "--workers", str(workers))
+    manifest, took = edos("curate", str(source), labels, "--out", str(folder), "--workers", str(workers))
     disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     sentences = next(stage["read"] for stage in manifest["stages"] if stage["stage"] == "turns")
     # the start of the leader and of each worker, which the plan tells in hours and not among the cores'
@@ -141,19 +141,15 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--sample", type=int, default=40)
     parser.add_argument("--only", choices=("labels", "no-labels"), help="one of the two runs")
-    parser.add_argument("--model", help="that labels, the default ones where it is left out")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     result = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.out.exists() else {}
     with tempfile.TemporaryDirectory() as place:
         for labels in [arguments.only] if arguments.only else ["no-labels", "labels"]:
-            models = ["--model", arguments.model, "--weak-model", arguments.model] if arguments.model else []
-            options = [f"--{labels}", *(models if labels == "labels" else [])]
-            name = f"{labels} {arguments.model}" if arguments.model and labels == "labels" else labels
-            row = beside(arguments.source, Path(place) / labels, options, arguments.sample)
+            row = beside(arguments.source, Path(place) / labels, f"--{labels}", arguments.sample)
             told = {"command": command_line(), "date": date.today().isoformat(), "machine": describe_machine()}
-            result[name] = told | row
-        if not arguments.model:
+            result[labels] = told | row
+        if not arguments.only:
             result["encoder"] = encoder_figures(some_dialogues(next(Path(place).glob("*/.run/04-certainty"))))
     write_text(arguments.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))  # noqa: T201
