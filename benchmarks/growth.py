@@ -47,17 +47,20 @@ print(json.dumps({"cpu_seconds": seconds, "code": code}), file=sys.stderr)
 _DECIDE = """
 import json, resource, sys, time
 from pathlib import Path
+import pyarrow.parquet as pq
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates
 from edos_dataset.runs.engines.local import LocalEngine
 if __name__ == "__main__":
     shards, work, name, workers = sorted(Path(sys.argv[1]).glob("*.parquet")), Path(sys.argv[2]), *sys.argv[3:]
+    removals = [work.parent / f"{name}-removals" / shard.name for shard in shards]
     step = CapUtterances() if name == "cap" else DropDuplicates(share=None)
     began = time.perf_counter()
     with LocalEngine(int(workers)) as engine:
-        removed = sum(map(len, step.decide_together(shards, work, engine)))
+        step.decide_together(shards, removals, work, engine)
     seconds = time.perf_counter() - began
     own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+    removed = sum(pq.read_metadata(path).num_rows for path in removals)
     print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "removed": removed}))
 """
 

@@ -8,8 +8,6 @@ of each, as encoding takes longer), and reports the largest resident set of each
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from datetime import date
@@ -17,25 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.curate import make_corpus
+from benchmarks.growth import run_watched
 from benchmarks.machine import command_line, describe_machine
 from edos_dataset.runs.shards import write_text
-
-_MEASURE = """
-import resource, runpy, sys
-try:
-    runpy.run_module("edos_dataset", run_name="__main__")
-except SystemExit as stop:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, stop.code or 0, file=sys.stderr)
-"""
 
 
 def run_measured(*arguments: str) -> tuple[Any, int]:
     """Run `edos` in a process of its own; return what it prints with --json, and its largest resident set in MiB."""
-    command = [sys.executable, "-c", _MEASURE, *arguments, "--json"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
-    )
-    return json.loads(done.stdout), int(done.stderr.split()[-2])
+    printed, _, peaks = run_watched([sys.executable, "-m", "edos_dataset", *arguments, "--json"])
+    return json.loads(printed), peaks["driver_mib"]
 
 
 def peak(folder: Path, labels: bool) -> dict[str, int]:

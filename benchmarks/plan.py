@@ -2,19 +2,19 @@
 of the encoder that the plan's table of devices has.
 
     python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 40
+    python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 20 --only labels
 
 Both are processes of their own, one after the other on the same machine, once without labels and once with them. Told
 is the ratio of estimated to real, of processor seconds (what other work on the machine disturbs least), of the clock on
-the wall, of disk and of memory. Then the label stages run over dialogues of that corpus in one thread: floating-point
-operations a second of the encoder's linear layers, and the share of the time that is not the encoder's, which a GPU
-would leave to the processor. Writes benchmarks/plan.json.
+the wall, of disk and of the largest worker's memory. Without --only, then the label stages run over dialogues of that
+corpus in one thread: floating-point operations a second of the encoder's linear layers, and the share of the time that
+is not the encoder's, which a GPU would leave to the processor. Writes benchmarks/plan.json, in which
+what is not measured stays.
 """
 
 import argparse
 import json
-import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from benchmarks.growth import run_watched
 from benchmarks.machine import command_line, describe_machine
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.runs.pipeline import count_units
@@ -33,14 +34,12 @@ _ENOUGH_TURNS = 4_000
 
 
 def edos(*words: str) -> tuple[dict[str, Any], dict[str, float]]:
-    """Run `edos` in processes of its own; return what it prints with --json, and what it took."""
+    """Run `edos` in processes of its own; return what it prints with --json, and what it took: seconds, and MiB."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "edos_dataset", *words, "--json"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    printed, _, peaks = run_watched([sys.executable, "-m", "edos_dataset", *words, "--json"])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return json.loads(done.stdout), {"wall": time.perf_counter() - began, "processor": used}
+    return json.loads(printed), {"wall": time.perf_counter() - began, "processor": used, **peaks}
 
 
 def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, Any]:
@@ -55,6 +54,7 @@ def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, An
     # the start of the leader and of each worker, which the plan tells in hours and not among the cores'
     starting = found["sample"]["start_seconds"] * (1 + workers)
     seconds = {"wall": estimated["hours"] * 3600, "processor": estimated["core_hours"] * 3600 + starting}
+    memory = estimated["memory"] >> 20
     return {
         "films": found["corpus"]["films"],
         "sample": {name: found["sample"][name] for name in ("films", "sentences", "waited", "start_seconds")},
@@ -63,7 +63,13 @@ def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, An
         "workers": workers,
         "seconds": {name: {"estimated": round(seconds[name], 1), "real": round(took[name], 1)} for name in seconds},
         "disk": {"estimated": estimated["disk"], "real": disk},
+        "memory_mib": {
+            "estimated": estimated["memory"] >> 20,
+            "real": took["worker_mib"],
+            "leader": took["driver_mib"],
+        },
         "ratio": {
+            "memory": round(memory / took["worker_mib"], 2),
             **{name: round(seconds[name] / took[name], 2) for name in seconds},
             "disk": round(estimated["disk"] / disk, 2),
             "sentences": round(found["corpus"]["sentences"] / sentences, 2),
@@ -78,6 +84,14 @@ def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, An
             for stage in manifest["stages"]
         ],
     }
+
+
+def some_dialogues(folder: Path) -> pa.Table:
+    """Return dialogues of the shards of a folder, of enough turns to measure."""
+    paths = [path for path in sorted(folder.glob("*.parquet")) if "removals" not in path.name]
+    dialogues = pa.concat_tables(map(read_shard, paths))
+    rows = int(dialogues.num_rows * min(1.0, _ENOUGH_TURNS / count_units(dialogues, "turns")))
+    return dialogues.slice(0, max(1, rows))
 
 
 def encoder_figures(dialogues: pa.Table) -> dict[str, Any]:
@@ -129,24 +143,14 @@ def main() -> None:
     parser.add_argument("--only", choices=("labels", "no-labels"), help="one of the two runs")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
-    result: dict[str, Any] = {
-        "command": command_line(),
-        "date": date.today().isoformat(),
-        "machine": describe_machine(),
-    }
+    result = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.out.exists() else {}
     with tempfile.TemporaryDirectory() as place:
         for labels in [arguments.only] if arguments.only else ["no-labels", "labels"]:
-            result[labels] = beside(arguments.source, Path(place) / labels, f"--{labels}", arguments.sample)
-        (folder,) = sorted(Path(place).glob("*labels"))[-1:]
-        tables = [
-            read_shard(path)
-            for path in sorted((folder / ".run" / "04-certainty").glob("*.parquet"))
-            if "removals" not in path.name
-        ]
-        dialogues = pa.concat_tables(tables)
-        rows = int(dialogues.num_rows * min(1.0, _ENOUGH_TURNS / count_units(dialogues, "turns")))
-        result["encoder"] = encoder_figures(dialogues.slice(0, max(1, rows)))
-    result["machine_after"] = describe_machine()
+            row = beside(arguments.source, Path(place) / labels, f"--{labels}", arguments.sample)
+            told = {"command": command_line(), "date": date.today().isoformat(), "machine": describe_machine()}
+            result[labels] = told | row
+        if not arguments.only:
+            result["encoder"] = encoder_figures(some_dialogues(next(Path(place).glob("*/.run/04-certainty"))))
     write_text(arguments.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))  # noqa: T201
 

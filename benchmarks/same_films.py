@@ -73,7 +73,8 @@ def bytes_a_hash(units: int = 2_000) -> float:
         write_shard(Path(folder) / "0.parquet", pa.table({"unit": np.arange(units)}))
         before = pool.max_memory()
         tracemalloc.start()
-        decide_alike(likeness, 1, [Path(folder) / "0.parquet"], Path(folder) / "work", LocalEngine())
+        shards, removals = ([Path(folder) / f"{name}.parquet"] for name in ("0", "removals"))
+        decide_alike(likeness, 1, shards, removals, Path(folder) / "work", LocalEngine())
         most = tracemalloc.get_traced_memory()[1] + pool.max_memory() - before
         tracemalloc.stop()
     return float(most) / (100 * units)

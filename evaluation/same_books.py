@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from benchmarks.machine import describe_machine
 from edos_dataset.cleaning.films import DropSameBooks
-from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.runs.shards import write_shard, write_text
 from edos_dataset.schema.books import READ_BOOKS
@@ -55,7 +54,7 @@ def that_leave(books: pa.Table) -> list[str]:
     with tempfile.TemporaryDirectory() as place:
         shard = Path(place) / "0.parquet"
         write_shard(shard, books)
-        (removals,) = DropSameBooks().decide_together([shard], Path(place) / "work", LocalEngine())
+        (removals,) = DropSameBooks().decide([shard])
     return sorted(books["document_id"].take(pa.array(np.sort(removals["row"].to_numpy()))).to_pylist())
 
 

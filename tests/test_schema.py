@@ -33,8 +33,9 @@ ELSEWHERE = {
     "releases/reported.py": "SCRATCH: dialogues of others as a report reads them, gone when it is written",
     "runs/engines/datasets.py": "tasks and what came of them, pickled: how this engine carries bytes",
     "runs/likeness.py": "SKETCH: hashes of what a unit says, between two processes of a corpus step",
-    "runs/passage.py": "SURPLUS: REMOVALS with the shard before it, likewise",
     "runs/pipeline.py": "REMOVALS: what a corpus step tells a run; nothing else reads it, and it is not published",
+    "runs/removals.py": "SURPLUS: REMOVALS with the shard before it, between two processes of a corpus step",
+    "runs/settling.py": "ALIKE: pairs of units, likewise",
     "sources/books/read.py": "READ_BOOKS with the columns REASON and DETAIL behind, both of schema",
     "sources/read.py": "LINES with the columns REASON and DETAIL behind, both of schema",
 }

@@ -16,8 +16,9 @@ from edos_dataset.analysis.batch import Batch
 from edos_dataset.arrays import Ints
 from edos_dataset.cleaning.shingles import sketch
 from edos_dataset.runs.engines.base import Engine
-from edos_dataset.runs.likeness import ALIKE, BYTES_A_HASH, Comparison
+from edos_dataset.runs.likeness import BYTES_A_HASH, Comparison
 from edos_dataset.runs.passage import partitions_for
+from edos_dataset.runs.settling import ALIKE
 
 SHARE, LEAST = 0.7, 8
 """Of the shorter dialogue's runs of words that the other one shares, and how many at least."""

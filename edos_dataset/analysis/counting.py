@@ -120,7 +120,7 @@ def count_part(part: Part, sketches: tuple[Comparison, int] | None = None) -> tu
             found.append(sketch_of(batch, sketches[1], rows))
         rows += len(batch.ids)
     if sketches is not None:
-        sketches[0].add(part.number, pa.concat_tables(found))
+        sketches[0].add(part.number, [(part.number, pa.concat_tables(found))])
     return part.rows, counts
 
 

@@ -157,13 +157,14 @@ class DropDuplicates(PartitionedStep):
         """Check the parameters."""
         check_ranges(self, share=(1e-3, 1), memory=(BYTES_A_HASH, 1 << 40))
 
-    def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
+    def decide_together(self, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine) -> None:
         """Name the dialogues that leave."""
         if self.share is None:
-            return super().decide_together(shards, folder, engine)
+            super().decide_together(shards, removals, folder, engine)
+            return
         columns = ("dialogue_id", "language", "turns.list.element.text")
         likeness = Likeness(_sketches, columns, self.share, _LEAST, DUPLICATE, self.memory)
-        return decide_alike(likeness, sum(map(_count_words, shards)), shards, folder, engine)
+        decide_alike(likeness, sum(map(_count_words, shards)), shards, removals, folder, engine)
 
     @property
     def limit_of_key(self) -> int:

@@ -14,7 +14,8 @@ from edos_dataset.cleaning.shingles import sketch
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
 from edos_dataset.runs.partitions import SharedStep
-from edos_dataset.runs.pipeline import REMOVALS, Unit, check_ranges
+from edos_dataset.runs.pipeline import Unit, check_ranges
+from edos_dataset.runs.removals import nothing_leaves
 from edos_dataset.sources.books.leaving import books_that_left
 
 SAME_FILM = "same_film"
@@ -53,14 +54,15 @@ class _DropSame(SharedStep):
     def texts(table: pa.Table) -> list[str]:
         """Return what each document says."""
 
-    def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
+    def decide_together(self, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine) -> None:
         """Name the documents that leave."""
         if self.share is None:
-            return [REMOVALS.empty_table() for _ in shards]
+            nothing_leaves(removals, engine)
+            return
         columns = ("document_id", "language", *self.columns)
         likeness = Likeness(self.sketches, columns, self.share, _LEAST, self.reason, self.memory)
         documents = sum(pq.read_metadata(shard).num_rows for shard in shards)
-        return decide_alike(likeness, documents * _HASHES, shards, folder, engine)
+        decide_alike(likeness, documents * _HASHES, shards, removals, folder, engine)
 
     def sketches(self, table: pa.Table) -> pa.Table:
         """Return the sketches of a shard's documents."""
@@ -82,7 +84,7 @@ class DropSameFilms(_DropSame):
         share: of the shorter document's runs that the other one must have, above 0 to 1; null keeps all films. Two
             rips share 0.98 or more, two transcripts of one episode made without each other 0.46 or more, two episodes
             of one show 0.02, one that shows scenes of others up to 0.2 (evaluation/same_films.json).
-        memory: bytes for a partition of the hashes, from 1,500 to 1 TiB, beside 60 bytes for each pair of equal films.
+        memory: bytes for a partition of the hashes, from 1,500 to 1 TiB.
     """
 
     share: float | None = 0.3
@@ -109,7 +111,7 @@ class DropSameBooks(_DropSame):
         share: of the shorter book's runs that the other one must have, above 0 to 1; null keeps all books. Two editions
             of Alice share 0.998; of different books of seven languages no two share more than 0.04
             (evaluation/same_books.json).
-        memory: bytes for a partition of the hashes, from 1,500 to 1 TiB, beside 60 bytes for each pair of equal books.
+        memory: bytes for a partition of the hashes, from 1,500 to 1 TiB.
     """
 
     name: ClassVar[str] = "same_books"

@@ -18,7 +18,8 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.partitions import SharedStep
 from edos_dataset.runs.passage import Passage, carry_out
 from edos_dataset.runs.pipeline import REMOVALS, Unit, check_ranges
-from edos_dataset.runs.shards import read_shard
+from edos_dataset.runs.removals import nothing_leaves
+from edos_dataset.runs.shards import read_shard, write_shard
 from edos_dataset.segmentation.books.papers_rare import are_rare, tokens_of, unknown_shares, vocabulary
 from edos_dataset.segmentation.books.papers_words import WordCounts, add_up, are_strange, divergences, sizes_of
 from edos_dataset.sources.books.leaving import books_that_left
@@ -54,17 +55,17 @@ class VocabularyStep(SharedStep):
         """Tell which rows leave, by their words, in a dictionary, and what `known` makes of those of all shards."""
         raise TypeError(f"{type(self).__name__} defines no leave")
 
-    def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
+    def decide_together(self, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine) -> None:
         """Name the rows that leave."""
         if self.idle or not shards:
-            return [REMOVALS.empty_table() for _ in shards] if engine.leads else []
+            nothing_leaves(removals, engine)
+            return
         job = _Job(1, folder, self)
         carry_out(engine, job.count, list(enumerate(shards)))
         if engine.leads:
             job.add_up(len(shards))
         engine.wait()
-        carry_out(engine, job.judge, list(enumerate(shards)))
-        return [job.read("removals", number) for number in range(len(shards))] if engine.leads else []
+        carry_out(engine, job.judge, list(enumerate(removals)))
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ class _Job(Passage):
         self.write("total", 0, _table(self.step.known(total)))
 
     def judge(self, shard: tuple[int, Path]) -> None:
-        """Name the rows of a shard that leave, given by its number and path."""
-        number, _ = shard
+        """Write which rows of a shard leave, given by its number and where to."""
+        number, path = shard
         words = self.read("words", number)["words"].combine_chunks()
         rows = np.flatnonzero(self.step.leave(words, _counts(self.read("total", 0))))
         columns = {"row": rows, "turn": pa.nulls(len(rows)), "reason": [self.step.reason] * len(rows)}
-        self.write("removals", number, pa.table(columns).cast(REMOVALS))
+        write_shard(path, pa.table(columns).cast(REMOVALS))
 
 
 def _counted(words: pa.DictionaryArray) -> WordCounts:

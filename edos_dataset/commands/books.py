@@ -61,7 +61,7 @@ def make_books(
 
     def publish(carried: Carried) -> tuple[dict[str, Any], Mapping[str, int]]:
         [(config, shards)] = carried.outputs.items()
-        written = write_books(carried.folder, language, config, shards)
+        written = write_books(carried.folder, language, config, shards, carried.run.engine)
         books, notes = ledger(carried.documents, shards, carried.run.notes)
         inputs = {"books": carried.documents.num_rows, "files": count_units(carried.documents, "files")}
         recipe, fingerprint = dump_recipe(pipeline, published=True), fingerprint_of(pipeline)

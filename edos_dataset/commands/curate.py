@@ -89,7 +89,7 @@ def curate(
         command = f"edos curate SUBTITLES --recipe {RECIPE}{limited} --out edos"
         inputs = {"films": films.num_rows, "files": count_units(films, "files")}
         origin = Origin(command, fingerprint, versions(), RECIPE, inputs)
-        configs = prepare_published(carried.folder, carried.outputs, language, pipeline, run.counts, origin)
+        configs = prepare_published(carried.folder, carried.outputs, language, pipeline, run.counts, origin, run.engine)
         write_text(prepared / RECIPE, recipe)
         manifest = Manifest(
             recipe=recipe,

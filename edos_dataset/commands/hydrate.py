@@ -118,7 +118,7 @@ def hydrate(
             return None
         inputs, made_by = {"films": films.num_rows, "files": count_units(films, "files")}, str(facts.get("fingerprint"))
         origin = Origin("edos hydrate LABELS SUBTITLES --out edos", made_by, versions(), inputs=inputs)
-        configs = prepare_published(folder, outputs, language_of(stages), makers, run.counts, origin)
+        configs = prepare_published(folder, outputs, language_of(stages), makers, run.counts, origin, crew)
         missing = _missing(published, ids_of(outputs[facts["config"]]), films, run.notes)
         manifest = Manifest(
             recipe=dump_recipe([*stages, Output(facts["config"])], published=True),

@@ -149,7 +149,7 @@ def _write_folder(
     model = Path(stage.model).name if there else stage.model
     command = f"edos label SOURCE --config {config} --model {model} --out edos"
     origin = Origin(command, stage.fingerprint(), versions())
-    [written] = prepare_published(folder, {target: shards}, language, [stage], run.counts, origin)
+    [written] = prepare_published(folder, {target: shards}, language, [stage], run.counts, origin, run.engine)
     Manifest(
         source=source.name,
         model=stage.labeler.identity,

@@ -79,7 +79,7 @@ def map_pipeline(
         run = Run(out.run, crew, progress=progress)
         shards = run.execute(numbered(_tables(parts)), [*stages, Output(config)])[config]
         if crew.leads:
-            written = write_config(config, shards, out.prepare())
+            written = write_config(config, shards, out.prepare(), engine=crew.corpus)
             out.commit()
             if not written.total_rows:
                 raise ValueError(f"no dialogue came out; of each stage was kept: {[vars(each) for each in run.counts]}")

@@ -119,7 +119,7 @@ def _plan_for(
     disk, source = sum(row.disk for row in rows), round(took.stored / took.files * corpus.files)
     workers = workers_of(cluster, max(phase.memory for phase in work))
     pieces = [first, *(piece for piece, _ in alone)]
-    leader = [*pieces, *(piece for phase in work for piece in phase.pieces if piece.how == "leader")]
+    leader = [first, *(piece for phase in work for piece in phase.pieces if piece.how == "leader")]
     return {
         "machines": as_data(cluster),
         "workers": {one.machine.name: one.all for one in workers},

@@ -123,7 +123,7 @@ def rows_of(
         cluster: the machines.
         phases: the work.
         first: what the leader does before.
-        alone: what it does at the end, and the bytes of each.
+        alone: what is published at the end, and the bytes of each.
         sample: what was measured.
 
     Raises:

@@ -175,7 +175,7 @@ def _opening(folder: Path) -> float:
     task does once for every shard, so that it grows with both.
     """
     passage = Passage(_PARTITIONS, folder)
-    passage.write_parts("keys", 0, pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)}))
+    passage.write_parts("keys", 0, [pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)})])
     began = time.process_time()
     for part in range(_PARTITIONS):
         passage.read_part("keys", part, 1)
@@ -186,4 +186,4 @@ def _published(config: str, shards: Sequence[Path], folder: Path) -> Output:
     """Write a config as a run publishes it, and return what that took."""
     began = time.process_time()
     written = write_config(config, shards, folder)
-    return Output(config, time.process_time() - began, sum(written.bytes.values()))
+    return Output(config, time.process_time() - began, sum(written.bytes.values()), written.total_rows)

@@ -25,7 +25,7 @@ def replay(
     Args:
         cluster: the machines.
         phases: the work.
-        alone: what the leader does at the beginning (the first) and at the end.
+        alone: what the leader does at the beginning (the first), and what is published at the end.
         sample: what was measured.
         times: simulations, from 1.
         seed: of all that is drawn.
@@ -74,20 +74,20 @@ def _rounds(
     pool = [shards[place] for place in generator.integers(len(shards), size=len(shards))]
     speed = workers[0].machine.core_speed
     nothing = tuple(np.zeros(0) for _ in workers)
-    rounds = [Round(alone[0].stage, nothing, start + alone[0].core / speed)]  # the leader starts as the others do
+    first, *publishing = alone
+    rounds = [Round(first.stage, nothing, start + first.core / speed)]  # the leader starts as the others do
     for place, phase in enumerate(phases):
         before = sum(piece.core for piece in phase.pieces if piece.how == "leader") / speed
         fused = [piece for piece in phase.pieces if piece.fused]
         for piece in (piece for piece in phase.pieces if piece.how != "leader" and not piece.fused):
-            even = np.full(piece.tasks, piece.core / piece.tasks)
-            rounds.append(Round(phase.name, _on(cluster, workers, even, even * 0, generator), before))
+            rounds.append(Round(phase.name, _evenly(cluster, workers, piece, generator), before))
             before = 0.0
         core, gpu = sum(piece.core for piece in fused), sum(piece.gpu for piece in fused)
         larger = phases[0].sentences / fused[0].tasks * len(shards) / sample.many.total
         drawn = _drawn(sample, place, pool, (fused[0].tasks, max(1, round(larger))), generator)
         each = [total / len(drawn) * drawn for total in (core, gpu)]
         rounds.append(Round(phase.name, _on(cluster, workers, each[0], each[1], generator), before))
-    return [*rounds, *(Round(piece.stage, nothing, piece.core / speed) for piece in alone[1:])]
+    return [*rounds, *(Round(piece.stage, _evenly(cluster, workers, piece, generator)) for piece in publishing)]
 
 
 def _drawn(
@@ -108,6 +108,14 @@ def _drawn(
     picked = each[generator.integers(len(pool), size=size)].sum(axis=1)
     drawn: np.ndarray = picked[:, 0] / np.maximum(picked[:, 1], 1) / max(rate, 1e-12)
     return drawn
+
+
+def _evenly(
+    cluster: Cluster, workers: Sequence[Workers], piece: Piece, generator: np.random.Generator
+) -> tuple[np.ndarray | None, ...]:
+    """Return the tasks of a piece, of which one takes as long as another, as each crew takes them."""
+    even = np.full(piece.tasks, piece.core / piece.tasks)
+    return _on(cluster, workers, even, even * 0, generator)
 
 
 def _on(

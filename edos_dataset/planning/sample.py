@@ -92,11 +92,12 @@ class PhaseCost:
 
 @dataclass(frozen=True)
 class Output:
-    """A published config: seconds of the processor for writing it, and its bytes."""
+    """A published config: seconds of the processor for writing it, its bytes, and its dialogues."""
 
     config: str
     seconds: float
     disk: int
+    dialogues: int
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from edos_dataset.planning.sample import Observed, PhaseCost, Sample, StageCost
-from edos_dataset.runs.passage import partitions_for
+from edos_dataset.publishing.layout import ROWS_A_FILE
+from edos_dataset.runs.passage import partitions_for, shards_a_group
+from edos_dataset.schema import SPLITS
 
 FILES, LEADER = "shards", "leader"
 """Stand for stages: reading and writing the shards of a phase, and what the process that leads does meanwhile."""
 
-How = Literal["shards", "partitions", "leader"]
-"""Who works: a task a shard, a task a partition of a corpus step, or the process that leads, alone."""
+How = Literal["shards", "partitions", "files", "leader"]
+"""Who works: a task a shard or a group of them, a task a partition of a corpus step, a task a published file, or the
+process that leads, alone.
+"""
+
+_OWN = frozenset({"begin", "finish", "name"})
+"""Rounds of a corpus step whose tasks open few files of passage, not one of every task of the round before."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,8 @@ def published(sample: Sample, corpus: Corpus, phases: list[PhaseWork]) -> Iterat
 
         cost = line(sample.few, sample.many, seconds).at(corpus.shards, left)
         size = round(output.disk * left / sample.many.total)
-        yield Piece(f"publish {output.config}", "", 0, "leader", 1, cost), size
+        files = -(-round(output.dialogues * left / sample.many.total) // ROWS_A_FILE)
+        yield Piece(f"publish {output.config}", "", 0, "files", files + len(SPLITS) - 1, cost), size
 
 
 def _peak(sample: Sample, place: int, shard: float) -> int:
@@ -211,18 +219,17 @@ def _pieces(sample: Sample, place: int, corpus: Corpus, sentences: float, again:
     held = _held(phase, corpus, scale)
     partitions = partitions_for(held, phase.keys.bytes_a_key, phase.keys.memory)
     units = _units(step, sample, corpus, before)
+    groups, tasks = -(-shards // shards_a_group(shards)), 0
     for number, one in enumerate(phase.rounds):
 
         def seconds(cost: PhaseCost, number: int = number) -> float:
             return cost.rounds[number].seconds if number < len(cost.rounds) else 0.0
 
-        if one.by_shard:
-            yield Piece(step.stage, step.unit, units, "shards", shards, cost(seconds))
-            continue
-        # each partition opens the file of every task of the round before
-        files = shards if number and phase.rounds[number - 1].by_shard else partitions
-        opening = files * partitions * sample.opening
-        yield Piece(step.stage, step.unit, units, "partitions", partitions, cost(seconds) + opening)
+        # a task opens the file of every task of the round before
+        opened = tasks if number and one.name not in _OWN else 0
+        tasks = groups if one.by_shard else partitions
+        how: How = "shards" if one.by_shard else "partitions"
+        yield Piece(step.stage, step.unit, units, how, tasks, cost(seconds) + opened * tasks * sample.opening)
     for number, stage in enumerate(phase.stages):
 
         def of_stage(cost: PhaseCost, number: int = number) -> float:

@@ -11,8 +11,9 @@ from edos_dataset.publishing.cards import pictures
 from edos_dataset.publishing.cards.dataset import Origin, dataset_card, labelled_config
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels
 from edos_dataset.publishing.content import with_content
-from edos_dataset.publishing.layout import ConfigFiles, write_config
+from edos_dataset.publishing.layout import ConfigFiles, workers_for, write_config
 from edos_dataset.publishing.statistics import from_record
+from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import code_hash, hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.pipeline import Pipeline
@@ -29,6 +30,7 @@ def prepare_published(
     pipeline: Pipeline,
     counts: Sequence[StageCount],
     origin: Origin,
+    engine: Engine,
 ) -> list[ConfigFiles]:
     """Write the configs, the picture of their labels and the card to `folder.prepared`; configs and picture only if the
     folder does not hold just what these shards give. The caller adds what else belongs there, and commits.
@@ -40,6 +42,7 @@ def prepare_published(
         pipeline: what made the shards; its models are named in the card.
         counts: what each stage did.
         origin: how it was made, for the card.
+        engine: whose workers write the configs.
     """
     makers = [code_hash(layout.__name__), code_hash(pictures.__name__), version("matplotlib")]
     key = hash_json([{config: [digest(path) for path in shards] for config, shards in outputs.items()}, *makers])
@@ -49,7 +52,8 @@ def prepare_published(
         prepared = folder.prepare(keep=[*digests_of(configs), *[LABEL_PICTURE] * bool(labelled)])
     else:
         prepared = folder.prepare()
-        configs = [write_config(config, shards, prepared) for config, shards in outputs.items()]
+        workers = workers_for(folder, engine)
+        configs = [write_config(config, shards, prepared, engine=workers) for config, shards in outputs.items()]
         files = digests_of(configs)
         labelled = labelled_config(configs)
         if labelled:

@@ -3,7 +3,7 @@ them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -125,6 +125,18 @@ class Statistics:
         documents: list[str | None] = [previous, *table["document_id"].to_pylist()]
         self.documents += sum(one != other for one, other in pairwise(documents))
         return documents[-1]
+
+    def include(self, other: "Statistics") -> None:
+        """Add what was counted of other rows; of a document that stands in both, `documents` counts two."""
+        for one in fields(Statistics):
+            mine, theirs = getattr(self, one.name), getattr(other, one.name)
+            if isinstance(theirs, dict):
+                for key, count in theirs.items():
+                    mine[key] = mine.get(key, 0) + count
+            elif isinstance(theirs, list):
+                setattr(self, one.name, _plus(mine, np.array(theirs)) if theirs else mine)
+            else:
+                setattr(self, one.name, mine + theirs)
 
     def _add_labels(self, turns: pa.StructArray, offsets: np.ndarray) -> None:
         labels = turns.field("label")

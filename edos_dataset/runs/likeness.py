@@ -6,21 +6,21 @@ limit; the more a unit has, the lower its limit (after Broder, 1997, and Beyer e
 two limits both sketches are complete, so what they share there tells, by its number, what the units share. Three
 rounds:
 
-1. each shard tells the hashes of its units' sketches;
+1. each group of shards tells the hashes of its units' sketches;
 2. each partition of the hashes pairs a unit with the better ones that have the same hash, and counts these;
 3. each partition of the units adds these counts up and names the pairs that are alike.
 
-Then one process goes over the units of such pairs from the best to the worst: one that is like a better one that stays
-leaves. So no two that stay are alike, but for this: of many units with the same hash each is paired with the best ones
-and those next to it in order alone, so that what thousands say costs no more than what forty say. Copies of one unit
-have the same best one, and lie side by side, where the order says so; two that are alike only just, and by what so many
-others say, too, may both stay.
+Then it is settled which of these leave (`runs.settling`): a unit that is like a better one that stays. So no two that
+stay are alike, but for this: of many units with the same hash each is paired with the best ones and those next to it in
+order alone, so that what thousands say costs no more than what forty say. Copies of one unit have the same best one,
+and lie side by side, where the order says so; two that are alike only just, and by what so many others say, too, may
+both stay.
 
-Memory: a worker holds the sketches of a shard, or the hashes or pairs of a partition; the last process 60 bytes for
-each pair that is alike, of which one unit has at most `MOST_PAIRED`, or few more.
+Memory: a worker holds a shard and what waits to be parted, or the hashes or pairs of a partition, of which one unit has
+at most `MOST_PAIRED`, or few more; the process that leads holds paths alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,9 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.runs.engines.base import Engine
-from edos_dataset.runs.passage import SURPLUS, Passage, by_shard, carry_out, partitions_for
+from edos_dataset.runs.passage import Group, Passage, carry_out, groups_of, partitions_for
+from edos_dataset.runs.removals import Leaving
+from edos_dataset.runs.settling import ALIKE, Settling, scattered
 from edos_dataset.runs.shards import read_shard
 
 MOST_PAIRED = 32
@@ -54,9 +56,6 @@ SKETCH = pa.schema(
 )
 """Sketches of a shard's units, a hash a row."""
 
-ALIKE = pa.schema({"order": pa.uint64(), "place": pa.int64(), "better_order": pa.uint64(), "better_place": pa.int64()})
-"""Pairs of units that are alike."""
-
 
 @dataclass(frozen=True)
 class Likeness:
@@ -81,34 +80,27 @@ class Likeness:
 
 
 def decide_alike(
-    likeness: Likeness, hashes: int, shards: Sequence[Path], folder: Path, engine: Engine
-) -> list[pa.Table]:
-    """Return what leaves, as `SharedStep.decide_together`.
+    likeness: Likeness, hashes: int, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine
+) -> None:
+    """Write what leaves, as `SharedStep.decide_together`.
 
     Args:
         likeness: when units are alike.
         hashes: how many all sketches have together, about.
         shards: Parquet files, a unit a row or several rows, which lie in one shard.
+        removals: where to write, a file of REMOVALS for each shard.
         folder: for files of passage.
         engine: what carries out the tasks.
     """
     if not shards:
-        return []
-    job = _Job(
-        partitions_for(hashes, BYTES_A_HASH, likeness.memory), folder, likeness.share, likeness.least, likeness=likeness
-    )
-    carry_out(engine, job.sketch, list(enumerate(shards)))
-    alike = job.alike(len(shards), engine)
-    if not engine.leads:
-        return []
-    places = _leaving(alike)
-    columns = {
-        "shard": places >> 32,
-        "row": places & 0xFFFFFFFF,
-        "turn": pa.nulls(len(places), pa.int32()),
-        "reason": [likeness.reason] * len(places),
-    }
-    return by_shard(pa.table(columns).cast(SURPLUS), len(shards))
+        return
+    parts = partitions_for(hashes, BYTES_A_HASH, likeness.memory)
+    job, groups = _Job(parts, folder, likeness.share, likeness.least, likeness), groups_of(shards)
+    carry_out(engine, job.sketch, groups)
+    job.compare(len(groups), engine)
+    leaving = Leaving.of(len(shards), folder)
+    tables = Settling(parts, folder, leaving, likeness.reason).settle(engine)
+    leaving.part_among(removals, tables, engine)
 
 
 @dataclass(frozen=True)
@@ -124,33 +116,40 @@ class Comparison(Passage):
     share: float
     least: int
 
-    def add(self, number: int, sketches: pa.Table) -> None:
-        """Write the sketches of a shard's units, given by its number, from 0."""
-        places = (number << 32) + sketches["row"].to_numpy().astype(np.int64)
-        self.write_parts("sketches", number, sketches.drop_columns(["row"]).append_column("place", pa.array(places)))
-
-    def alike(self, shards: int, engine: Engine) -> pa.Table:
-        """Return the pairs of units that are alike: `order` and `place` of the worse, and of the better one; nothing in
-        a process that does not lead.
+    def add(self, number: int, sketches: Iterable[tuple[int, pa.Table]]) -> None:
+        """Write sketches of units, at least one table.
 
         Args:
-            shards: how many were added.
+            number: of the file, from 0.
+            sketches: those of a shard each, behind the shard's number.
+        """
+        self.write_parts("sketches", number, (_placed(shard, table) for shard, table in sketches))
+
+    def alike(self, files: int, engine: Engine) -> pa.Table:
+        """Return the pairs of units that are alike, ALIKE; nothing in a process that does not lead.
+
+        Args:
+            files: how many were added.
             engine: what carries out the tasks.
         """
-        carry_out(engine, self.pair, [(part, shards) for part in range(self.parts)])
-        carry_out(engine, self.judge, range(self.parts))
+        self.compare(files, engine)
         return pa.concat_tables(
             [self.read("alike", part) for part in range(self.parts if engine.leads else 0)] or [ALIKE.empty_table()]
         )
+
+    def compare(self, files: int, engine: Engine) -> None:
+        """Write the pairs of units that are alike, for `Settling`; the arguments are those of `alike`."""
+        carry_out(engine, self.pair, [(part, files) for part in range(self.parts)])
+        carry_out(engine, self.judge, range(self.parts))
 
     def pair(self, task: tuple[int, int]) -> None:
         """Pair the units that share hashes of a partition, and count these for each pair.
 
         Args:
-            task: the partition, and the number of shards.
+            task: the partition, and the number of files.
         """
-        part, shards = task
-        sketches = pa.concat_tables(self.read_part("sketches", part, shards))
+        part, files = task
+        sketches = self.read_part("sketches", part, files)
         # what only one unit says is most of it, and pairs nothing
         sketches = sketches.filter(pa.array(_repeated(sketches["key"].to_numpy())))
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
@@ -161,11 +160,11 @@ class Comparison(Passage):
         pairs, times = np.unique(np.concatenate(shared), return_counts=True)
         units = {name: values[first] for name, values in columns.items()}
         counted = self._pairs(units, *np.divmod(pairs, max(len(first), 1)), times)
-        self.write_parts("pairs", part, counted.append_column("key", counted["place"].cast(pa.uint64())))
+        self.write_parts("pairs", part, [counted.append_column("key", scattered(counted["place"]))])
 
     def judge(self, part: int) -> None:
         """Name the pairs of a partition's units that are alike."""
-        pairs = _added_up(pa.concat_tables(self.read_part("pairs", part, self.parts)))
+        pairs = _added_up(self.read_part("pairs", part, self.parts))
         alike = pairs.filter(pa.array(pairs["shared"].to_numpy() >= pairs["needed"].to_numpy()))
         self.write("alike", part, alike.select(ALIKE.names))
 
@@ -199,10 +198,15 @@ class _Job(Comparison):
 
     likeness: Likeness
 
-    def sketch(self, shard: tuple[int, Path]) -> None:
-        """Sketch the units of a shard, given by its number and path."""
-        number, path = shard
-        self.add(number, self.likeness.sketch(read_shard(path, list(self.likeness.columns))))
+    def sketch(self, group: Group) -> None:
+        """Sketch the units of the shards of a group."""
+        columns, sketch = list(self.likeness.columns), self.likeness.sketch
+        self.add(group.number, ((number, sketch(read_shard(path, columns))) for number, path in group.numbered()))
+
+
+def _placed(shard: int, sketches: pa.Table) -> pa.Table:
+    places = (shard << 32) + sketches["row"].to_numpy().astype(np.int64)
+    return sketches.drop_columns(["row"]).append_column("place", pa.array(places))
 
 
 def _repeated(keys: np.ndarray) -> np.ndarray:
@@ -234,13 +238,3 @@ def _added_up(pairs: pa.Table) -> pa.Table:
     facts = ["place", "order", "better_place", "better_order", "needed"]
     added = pairs.group_by(facts, use_threads=False).aggregate([("shared", "sum")])
     return added.rename_columns([name.removesuffix("_sum") for name in added.column_names]).select([*facts, "shared"])
-
-
-def _leaving(alike: pa.Table) -> np.ndarray:
-    """Return the places of the units that leave."""
-    pairs = alike.sort_by([(name, "ascending") for name in ("order", "place", "better_order", "better_place")])
-    leaving: set[int] = set()
-    for place, better in zip(pairs["place"].to_pylist(), pairs["better_place"].to_pylist(), strict=True):
-        if better not in leaving:
-            leaving.add(place)
-    return np.array(sorted(leaving), np.int64)

@@ -1,14 +1,14 @@
 """Corpus steps about what comes too often, decided part by part of a hash, so that all workers share the work.
 
-Every unit has a 64-bit key, and the keys fall into partitions. Two rounds, each a task a shard and then a task a
-partition:
+Every unit has a 64-bit key, and the keys fall into partitions. Two rounds, each a task a group of shards and then a
+task a partition:
 
 1. each shard counts its keys; each partition adds these up and names the keys that come too often;
 2. each shard tells the occurrences of these; each partition ranks them and names the surplus.
 
-Then one process sorts the surplus by shard. Memory: a worker holds the keys of a shard, or the counts or occurrences of
-a partition, and 8 bytes for each key that comes too often; the last process about 90 bytes for each unit that is
-removed (benchmarks/growth.py).
+Then each group of shards sorts its surplus. Memory: a worker holds a shard and what waits to be parted, or the counts
+or occurrences of a partition, and 8 bytes for each key that comes too often; the process that leads holds paths alone
+(benchmarks/growth.py).
 """
 
 import tempfile
@@ -24,8 +24,9 @@ import pyarrow.compute as pc
 
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.passage import SURPLUS, Passage, by_shard, carry_out, partitions_for
+from edos_dataset.runs.passage import Group, Passage, carry_out, groups_of, partitions_for
 from edos_dataset.runs.pipeline import CorpusStep
+from edos_dataset.runs.removals import Leaving
 from edos_dataset.runs.shards import read_shard
 
 Keys = npt.NDArray[np.uint64]
@@ -35,12 +36,12 @@ Keys = npt.NDArray[np.uint64]
 class SharedStep(CorpusStep):
     """A corpus step that all workers of a run decide together."""
 
-    def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
-        """Return what leaves, one table of REMOVALS for each shard, in the order of the shards; in processes that don't
-        lead an empty list.
+    def decide_together(self, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine) -> None:
+        """Write what leaves of each shard.
 
         Args:
             shards: Parquet files. Their number and order don't change what leaves.
+            removals: where to, a file of REMOVALS for each shard; tasks write them, as `write_shard` does.
             folder: for files of passage.
             engine: what carries out the tasks.
         """
@@ -48,8 +49,10 @@ class SharedStep(CorpusStep):
 
     def decide(self, shards: Sequence[Path]) -> Iterator[pa.Table]:
         """Yield what leaves, decided in this process."""
-        with tempfile.TemporaryDirectory() as folder:
-            yield from self.decide_together(shards, Path(folder), LocalEngine())
+        with tempfile.TemporaryDirectory() as place:
+            removals = [Path(place) / f"{number}.parquet" for number in range(len(shards))]
+            self.decide_together(shards, removals, Path(place) / "passage", LocalEngine())
+            yield from map(read_shard, removals)
 
 
 @dataclass(frozen=True)
@@ -91,25 +94,25 @@ class PartitionedStep(SharedStep):
         """Return what leaves of all occurrences of some keys, which have the column `shard`: a table of SURPLUS."""
         raise TypeError(f"{type(self).__name__} defines no surplus")
 
-    def decide_together(self, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
+    def decide_together(self, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine) -> None:
         """Decide by `decide_in_parts`."""
-        return decide_in_parts(self, shards, folder, engine)
+        decide_in_parts(self, shards, removals, folder, engine)
 
 
-def decide_in_parts(step: PartitionedStep, shards: Sequence[Path], folder: Path, engine: Engine) -> list[pa.Table]:
-    """Return what leaves, as `SharedStep.decide_together`; the number of partitions doesn't change it, either."""
+def decide_in_parts(
+    step: PartitionedStep, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine
+) -> None:
+    """Write what leaves, as `SharedStep.decide_together`; the number of partitions doesn't change it, either."""
     if not shards:
-        return []
+        return
     parts = partitions_for(sum(map(step.count, shards)), step.bytes_a_unit, step.partition_bytes)
-    job = _Job(parts, folder, step, len(shards))
-    carry_out(engine, job.count, list(enumerate(shards)))
+    groups = groups_of(shards)
+    job = _Job(parts, folder, step, len(groups), Leaving.of(len(shards), folder))
+    carry_out(engine, job.count, groups)
     carry_out(engine, job.find_frequent, range(parts))
-    carry_out(engine, job.collect, list(enumerate(shards)))
+    carry_out(engine, job.collect, groups)
     carry_out(engine, job.rank, range(parts))
-    if not engine.leads:
-        return []
-    surplus = pa.concat_tables([SURPLUS.empty_table(), *(job.read("surplus", part) for part in range(parts))])
-    return by_shard(surplus, len(shards))
+    job.leaving.part_among(removals, parts, engine)
 
 
 @dataclass(frozen=True)
@@ -117,36 +120,37 @@ class _Job(Passage):
     """The tasks of a decision; each reads files that earlier ones wrote, and writes one."""
 
     step: PartitionedStep
-    shards: int
+    groups: int
+    leaving: Leaving
 
-    def count(self, shard: tuple[int, Path]) -> None:
-        """Count the keys of a shard, given by its number and path."""
-        number, path = shard
-        keys, counts = np.unique(self.step.keys(self._shard(path)), return_counts=True)
-        self.write_parts("counts", number, pa.table({"key": keys, "count": counts}))
+    def count(self, group: Group) -> None:
+        """Count the keys of each shard of a group."""
+        self.write_parts("counts", group.number, map(self._counted, group.paths))
 
     def find_frequent(self, part: int) -> None:
         """Name the keys of a partition that come too often."""
-        counts = pa.concat_tables(self.read_part("counts", part, self.shards))
+        counts = self.read_part("counts", part, self.groups)
         total = counts.group_by("key", use_threads=False).aggregate([("count", "sum")])
         frequent = total.filter(pc.greater(total["count_sum"], self.step.limit_of_key))
         self.write("frequent", part, frequent.select(["key"]).sort_by("key"))
 
-    def collect(self, shard: tuple[int, Path]) -> None:
-        """Collect the occurrences of these keys in a shard."""
-        number, path = shard
-        frequent = np.concatenate([self.read("frequent", part)["key"].to_numpy() for part in range(self.parts)])
-        occurrences = self.step.occurrences(self._shard(path), np.sort(frequent))
-        self.write_parts("occurrences", number, occurrences)
+    def collect(self, group: Group) -> None:
+        """Collect the occurrences of these keys in the shards of a group."""
+        frequent = np.sort(np.concatenate([self.read("frequent", part)["key"] for part in range(self.parts)]))
+        found = (self._occurrences(number, path, frequent) for number, path in group.numbered())
+        self.write_parts("occurrences", group.number, found)
 
     def rank(self, part: int) -> None:
         """Name the surplus of a partition."""
-        tables = [
-            table.append_column("shard", pa.array(np.full(len(table), number, np.int32)))
-            for number, table in enumerate(self.read_part("occurrences", part, self.shards))
-        ]
-        surplus = self.step.surplus(pa.concat_tables(tables))
-        self.write("surplus", part, surplus.select(SURPLUS.names).cast(SURPLUS))
+        self.leaving.note(part, self.step.surplus(self.read_part("occurrences", part, self.groups)))
+
+    def _counted(self, path: Path) -> pa.Table:
+        keys, counts = np.unique(self.step.keys(self._shard(path)), return_counts=True)
+        return pa.table({"key": keys, "count": counts})
+
+    def _occurrences(self, number: int, path: Path, frequent: Keys) -> pa.Table:
+        found = self.step.occurrences(self._shard(path), frequent)
+        return found.append_column("shard", pa.array(np.full(len(found), number, np.int32)))
 
     def _shard(self, path: Path) -> pa.Table:
         return read_shard(path, list(self.step.columns))

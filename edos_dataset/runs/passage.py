@@ -1,26 +1,57 @@
 """Files of passage: what the tasks of one round of a corpus step leave for those of the next, parted by a key."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.runs.engines.base import Engine, T
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.pipeline import REMOVALS
 from edos_dataset.runs.shards import replacing
 from edos_dataset.runs.stores.copies import COPIES
 from edos_dataset.runs.stores.paths import RemotePath
 
 _MOST_PARTITIONS = 10_000  # each is some files
 _UNITS_A_PARTITION = 500_000  # so that a middling corpus keeps several workers busy, and a small one has no overhead
-_BUSY = 256  # partitions that keep enough workers so; as each opens a file of every shard, more would cost their square
+_BYTES_A_PARTITION = 1 << 27  # so that workers take no more memory for a corpus ten times as large
+_MOST_GROUPS = _BUSY = 512
+"""Groups of shards, and partitions that keep enough workers busy: a partition opens the file of every group, which
+takes 75 µs of the processor.
+"""
+_BUFFER = 1 << 25  # bytes of rows that wait until they are parted
 
-SURPLUS = pa.schema([pa.field("shard", pa.int32()), *REMOVALS])
-"""What leaves, and from which shard, by its number."""
+
+class Group(NamedTuple):
+    """Shards side by side, through which one task goes, or files that belong to them.
+
+    Attributes:
+        number: of the group, from 0.
+        first: number of its first shard, from 0.
+        paths: one a shard.
+    """
+
+    number: int
+    first: int
+    paths: Sequence[Path]
+
+    def numbered(self) -> Iterator[tuple[int, Path]]:
+        """Yield each shard's number and path."""
+        return enumerate(self.paths, self.first)
+
+
+def shards_a_group(shards: int) -> int:
+    """Return how many of so many shards a group has, but for the last one."""
+    return max(1, -(-shards // _MOST_GROUPS))
+
+
+def groups_of(paths: Sequence[Path]) -> list[Group]:
+    """Return shards in groups, so that their number bounds the files of passage."""
+    size = shards_a_group(len(paths))
+    return [Group(first // size, first, paths[first : first + size]) for first in range(0, len(paths), size)]
 
 
 @dataclass(frozen=True)
@@ -52,24 +83,37 @@ class Passage:
         with pa.OSFile(os.fspath(self._path(what, number))) as source:
             return pa.ipc.open_file(source).read_all()
 
-    def write_parts(self, what: str, number: int, table: pa.Table) -> None:
-        """Write a table in a batch for each partition of its column `key`, numbers from 0."""
+    def write_parts(self, what: str, number: int, tables: Iterable[pa.Table]) -> None:
+        """Write tables, at least one, as a batch for each partition of their column `key`, numbers from 0; and where
+        they are large, again a batch for each of what follows: memory does not grow with what is written.
+        """
+        tables = iter(tables)
+        first = next(tables)
+        with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, first.schema) as file:
+            waiting = [first]
+            for table in tables:
+                if sum(one.nbytes for one in waiting) > _BUFFER:
+                    self._write_batches(file, pa.concat_tables(waiting))
+                    waiting = []
+                waiting.append(table)
+            self._write_batches(file, pa.concat_tables(waiting))
+
+    def _write_batches(self, file: pa.ipc.RecordBatchFileWriter, table: pa.Table) -> None:
         owners = (table["key"].to_numpy() % np.uint64(self.parts)).astype(np.min_scalar_type(self.parts))
         order = np.argsort(owners, kind="stable")  # of 16 bits, in a tenth of the time
         table = table.take(pa.array(order)).combine_chunks()
         borders = np.searchsorted(owners[order], np.arange(self.parts + 1))
-        with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, table.schema) as file:
-            for start, stop in zip(borders[:-1], borders[1:], strict=True):
-                [batch] = table.slice(start, stop - start).combine_chunks().to_batches() or [_no_rows(table.schema)]
-                file.write_batch(batch)
+        for start, stop in zip(borders[:-1], borders[1:], strict=True):
+            [batch] = table.slice(start, stop - start).combine_chunks().to_batches() or [_no_rows(table.schema)]
+            file.write_batch(batch)
 
-    def read_part(self, what: str, part: int, files: int) -> list[pa.Table]:
-        """Return a partition of what each of the files 0 to `files` - 1 holds."""
-        tables = []
+    def read_part(self, what: str, part: int, files: int) -> pa.Table:
+        """Return a partition of what the files 0 to `files` - 1 hold together, in their order."""
+        batches = []
         for number in range(files):
-            with pa.OSFile(os.fspath(self._path(what, number))) as source:
-                tables.append(pa.Table.from_batches([pa.ipc.open_file(source).get_batch(part)]))
-        return tables
+            with pa.OSFile(os.fspath(self._path(what, number))) as source, pa.ipc.open_file(source) as file:
+                batches += [file.get_batch(place) for place in range(part, file.num_record_batches, self.parts)]
+        return pa.Table.from_batches(batches)
 
     def _path(self, what: str, number: int) -> Path:
         return self.folder / f"{what}-{number}.arrow"
@@ -77,8 +121,9 @@ class Passage:
 
 def partitions_for(units: int, bytes_a_unit: int, memory: int) -> int:
     """Return the number of partitions, each of which takes `memory` bytes at most, for units that are spread evenly."""
-    of_workers = min(-(-units // _UNITS_A_PARTITION), _BUSY)
-    return min(max(1, -(-units * bytes_a_unit // memory), of_workers), _MOST_PARTITIONS)
+    size = units * bytes_a_unit
+    few = min(max(-(-units // _UNITS_A_PARTITION), -(-size // _BYTES_A_PARTITION)), _BUSY)
+    return min(max(1, -(-size // memory), few), _MOST_PARTITIONS)
 
 
 def passage_folder(folder: Path, engine: Engine) -> Path:
@@ -93,16 +138,6 @@ def carry_out(engine: Engine, function: Callable[[T], None], tasks: Sequence[T])
     for _ in engine.map(function, engine.share(tasks)):
         pass
     engine.wait()
-
-
-def by_shard(surplus: pa.Table, shards: int) -> list[pa.Table]:
-    """Return a table of SURPLUS as one of REMOVALS for each shard."""
-    surplus = surplus.sort_by([(name, "ascending") for name in ("shard", "row", "turn")])
-    borders = np.searchsorted(surplus["shard"].to_numpy(), np.arange(shards + 1))
-    return [
-        surplus.slice(start, stop - start).drop_columns(["shard"])
-        for start, stop in zip(borders[:-1], borders[1:], strict=True)
-    ]
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -232,11 +232,12 @@ class Run:
             shards = [source.path for source in sources]
             work = passage_folder(folder / "decision", self.engine)
             if isinstance(step, SharedStep):
-                decision = iter(step.decide_together(shards, work, self.engine.corpus))
-            else:
-                decision = step.decide(shards) if self.engine.leads else iter(())
+                step.decide_together(shards, paths, work, self.engine.corpus)
+            elif self.engine.leads:
+                for path, table in zip(paths, step.decide(shards), strict=True):
+                    write_shard(path, table.cast(REMOVALS))
             if self.engine.leads:
-                digests = [write_shard(path, table.cast(REMOVALS)) for path, table in zip(paths, decision, strict=True)]
+                digests = list(at_once(digest, paths, folder))
                 decided = {"key": key, "files": digests, "seconds": time.perf_counter() - began}
                 write_checked(marker, decided)
                 remove_tree(work)

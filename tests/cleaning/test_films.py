@@ -18,7 +18,7 @@ from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.likeness import MOST_PAIRED
 from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.settings import override
-from edos_dataset.runs.shards import write_shard
+from edos_dataset.runs.shards import read_shard, write_shard
 from edos_dataset.schema import REASONS, SENTENCES
 from edos_dataset.sources.inventory import find_films
 from screenplays import damaged, rejoined, screenplay
@@ -48,8 +48,11 @@ def left(films, folder, *, shards=1, engine=None, step=None):
     for path, part in zip(paths, parts, strict=True):
         write_shard(path, documents({name: films[name] for name in part}))
     step = step or DropSameFilms()
-    tables = step.decide_together(paths, folder / "work", engine or LocalEngine())
-    return {part[row] for part, table in zip(parts, tables, strict=True) for row in table["row"].to_pylist()}
+    removals = [folder / f"{number}.removals.parquet" for number in range(shards)]
+    step.decide_together(paths, removals, folder / "work", engine or LocalEngine())
+    return {
+        names[row] for names, path in zip(parts, removals, strict=True) for row in read_shard(path)["row"].to_pylist()
+    }
 
 
 UNSURE = [f"{stage}.least_certainty=0" for stage in ("turns", "dialogues")]
@@ -147,7 +150,7 @@ def test_processes_share_the_work(tmp_path):
 
 def test_nothing_leaves_without_a_share(tmp_path):
     assert left(CORPUS, tmp_path, shards=3, step=DropSameFilms(share=None)) == set()
-    assert DropSameFilms().decide_together([], tmp_path, LocalEngine()) == []
+    assert list(DropSameFilms().decide([])) == list(DropSameFilms(share=None).decide([])) == []
 
 
 def test_whole_documents_leave_and_are_counted(tmp_path):

@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.cleaning.films import SAME_BOOK, DropSameBooks
-from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import READ_BOOKS, REASONS
 from screenplays import damaged, rejoined, screenplay
@@ -28,7 +27,7 @@ def table(books, plain):
 def left(books, folder, plain, **parameters):
     shard = folder / "0.parquet"
     write_shard(shard, table(books, plain))
-    (removed,) = DropSameBooks(**parameters).decide_together([shard], folder / "work", LocalEngine())
+    (removed,) = DropSameBooks(**parameters).decide([shard])
     names = list(books)
     assert set(removed["reason"].to_pylist()) <= {SAME_BOOK} <= set(REASONS)
     return {names[row] for row in removed["row"].to_pylist()}

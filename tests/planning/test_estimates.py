@@ -89,9 +89,16 @@ def test_what_is_selected_bounds_what_comes_after():
     assert bound["publish edos"].disk == free["publish edos"].disk // 4
 
 
-def test_every_partition_opens_the_file_of_every_shard():
+def test_every_partition_opens_the_file_of_every_group_of_shards():
     pieces = {piece.how: piece for piece in planned(sample(opening=0.01), cluster(Machine("a", 4, 64.0)))[1][1].pieces}
-    assert pieces["partitions"].core == pytest.approx(1024 * pieces["partitions"].tasks * 0.01)
+    assert pieces["partitions"].core == pytest.approx(512 * pieces["partitions"].tasks * 0.01)  # of two shards each
+
+
+def test_the_workers_write_the_published_files():
+    rows, _, pieces = planned(sample(), cluster(Machine("a", 4, 64.0, count=2)))
+    assert [(piece.how, piece.tasks) for piece in pieces] == [("files", 320 + 2)]  # 32 million dialogues
+    assert rows["publish edos"].hours == pytest.approx(rows["publish edos"].core_hours / 8)
+    assert rows["publish edos"].on == "cores"
 
 
 def test_more_files_a_film_are_read_and_not_kept():
@@ -108,7 +115,7 @@ def test_the_simulation_agrees_where_nothing_is_left_to_chance():
     assert found["hours"]["p5"] == found["hours"]["p95"] == pytest.approx(sum(row.hours for row in rows.values()), 1e-3)
     seconds = 3600 * found["hours"]["p50"]
     assert (found["retries"], found["lost"]) == (0, 0)
-    assert found["utilisation"] == pytest.approx(48_000 / (8 * seconds), 1e-3)
+    assert found["utilisation"] == pytest.approx(49_600 / (8 * seconds), 1e-3)  # publishing, too
 
 
 def test_failures_stragglers_and_a_sample_of_few_shards_widen_it():

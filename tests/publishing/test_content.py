@@ -11,6 +11,7 @@ from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.content import KEY, content_of, stated_content
 from edos_dataset.publishing.front_matter import split_card
 from edos_dataset.publishing.labels_only import write_labels_only
+from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.schema import SPLITS
 from extended_rows import counts, row, table, write_extended
@@ -29,7 +30,8 @@ FILMS = [film for split in SPLITS for film in films_of(split, 2)]
 def write_pipeline(out, label, configs=("edos", "os")):
     shards = {config: write_shards(out.parent / "shards", FILMS, config, label=LABEL_IDS[label]) for config in configs}
     with OutputFolder(out, "curate") as folder:
-        published.prepare_published(folder, shards, "en", [], [], Origin("edos curate SUBTITLES --out edos", "abc", {}))
+        origin = Origin("edos curate SUBTITLES --out edos", "abc", {})
+        published.prepare_published(folder, shards, "en", [], [], origin, LocalEngine())
         folder.commit()
 
 

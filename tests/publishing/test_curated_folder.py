@@ -10,6 +10,7 @@ import pytest
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
 from edos_dataset.publishing.published import prepare_published
+from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.shards import write_checked
 from edos_dataset.schema import CONFIGS
@@ -24,7 +25,7 @@ def put(out, configs=CONFIGS, films=FILMS, force=False):
     """Write shards into a folder, as a run does."""
     outputs = {config: write_shards(out.parent / "shards", films, config) for config in configs}
     with OutputFolder(out, "curate", force=force) as folder:
-        written = prepare_published(folder, outputs, "en", [], [], ORIGIN)
+        written = prepare_published(folder, outputs, "en", [], [], ORIGIN, LocalEngine())
         folder.commit()
         return written
 

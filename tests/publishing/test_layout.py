@@ -1,5 +1,7 @@
 """The published folder: `datasets` loads all of it, whatever the shards were."""
 
+from types import SimpleNamespace
+
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import layout
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.layout import split_of, write_config
+from edos_dataset.publishing.layout import split_of, workers_for, write_config
+from edos_dataset.runs.engines.local import LocalEngine
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema import CONFIGS, SPLITS, features
 from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
 
@@ -135,3 +139,51 @@ def test_the_spread_over_shards_does_not_show(tmp_path, monkeypatch, group, rows
             metadata.row_group(number).num_rows for metadata in groups for number in range(metadata.num_row_groups)
         ][0] == min(group, rows_a_file, 9)
     assert all(result == results[0] for result in results)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["edos", "os"])
+def test_the_workers_do_not_show(tmp_path, config):
+    films = [film for film in FILMS for _ in range(3)]  # of three dialogues each, so that files begin within a film
+    shards, results = write_shards(tmp_path / "shards", films, config, 7), []
+    for workers in (1, 2):
+        with LocalEngine(workers) as engine:
+            written = write_config(config, shards, tmp_path / str(workers), 4, engine)
+        files = {path.name: path.read_bytes() for path in (tmp_path / str(workers) / config).iterdir()}
+        results.append((written, list(vars(written).items()), files))
+    assert results[0] == results[1]
+    written, _, files = results[0]
+    assert [len(written.files[split]) for split in SPLITS] == [7, 2, 3] and len(files) == 12
+    assert written.documents == len(FILMS)
+    assert written.total_rows == 3 * len(FILMS) == sum(written.kinds.values())
+
+
+def test_a_file_reads_the_shards_that_it_is_made_of_alone(tmp_path, monkeypatch):
+    """And of one shard's rows each goes to one file, once."""
+    films, read = films_of("train", 12), []
+    shards = write_shards(tmp_path / "shards", films, "os", 6)
+    monkeypatch.setattr(
+        layout,
+        "_read",
+        lambda shard, columns, function=layout._read: (
+            read.append(shard.name) if columns else None,
+            function(shard, columns),
+        )[1],
+    )
+    written = write_config("os", shards, tmp_path / "out", 4)
+    assert read == [shard.name for shard in shards]
+    stay = [
+        row
+        for name in written.files["train"]
+        for row in pq.read_table(tmp_path / "out" / name)["document_id"].to_pylist()
+    ]
+    assert stay == films
+
+
+def test_who_can_write_what_is_prepared(tmp_path):
+    local, spanning = LocalEngine(2), SimpleNamespace()
+    spanning.corpus = spanning
+    here, there = (SimpleNamespace(run=path) for path in (tmp_path, place_of("memory://bucket/edos") / ".run"))
+    assert workers_for(here, local) is local and workers_for(there, local) is local
+    assert workers_for(here, spanning) is spanning
+    assert workers_for(there, spanning).workers == 1

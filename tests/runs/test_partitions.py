@@ -1,14 +1,20 @@
-"""What a corpus step in partitions must say of itself; what it decides, tests/cleaning/test_duplicates.py shows."""
+"""What a corpus step in partitions must say of itself, and that no process needs all that leaves; what it decides,
+tests/cleaning/test_duplicates.py shows.
+"""
 
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates
+from edos_dataset.runs import passage
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.partitions import PartitionedStep, decide_in_parts
-from edos_dataset.runs.passage import partitions_for
+from edos_dataset.runs.passage import Passage, groups_of, partitions_for
+from edos_dataset.runs.shards import write_shard
 
 NO_ROWS = pa.table({})
 
@@ -31,7 +37,8 @@ def test_what_a_step_does_not_define_is_named(name, arguments):
 
 
 def test_without_shards_nothing_leaves(tmp_path):
-    assert decide_in_parts(PartitionedStep(), [], tmp_path, LocalEngine()) == []
+    decide_in_parts(PartitionedStep(), [], [], tmp_path, LocalEngine())
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -40,10 +47,97 @@ def test_without_shards_nothing_leaves(tmp_path):
         (0, 1 << 30, 1),
         (10, 1 << 30, 1),
         (1_000_001, 1 << 30, 3),
-        (10**9, 1 << 30, 256),  # the workers are busy with fewer than 500,000 units each
+        (10**9, 1 << 30, 512),  # the workers are busy with fewer than 500,000 units each
         (10**10, 1 << 30, 932),  # what the memory takes
         (10**10, 1 << 20, 10_000),
     ],
 )
 def test_partitions_fit_the_memory_and_are_no_more_than_keep_workers_busy(units, memory, parts):
     assert partitions_for(units, 100, memory) == parts
+
+
+class Watching(LocalEngine):
+    """Knows whether a task is under way."""
+
+    inside = False
+
+    def map(self, function, tasks):
+        for task in tasks:
+            self.inside = True
+            result = function(task)
+            self.inside = False
+            yield result
+
+
+def shard_paths(folder, count):
+    """Shards of dialogues that say few things, some of them the same ones."""
+    paths = [folder / f"{number}.parquet" for number in range(count)]
+    for number, path in enumerate(paths):
+        texts = [[f"Where have you been all day, number {(number + row) % 5}?", "No."] for row in range(8)]
+        turns = [[{"text": text, "key": len(text) + row % 2} for text in said] for row, said in enumerate(texts)]
+        rows = {"dialogue_id": [f"{number}#{row}" for row in range(8)], "language": ["en"] * 8, "turns": turns}
+        write_shard(path, pa.table(rows))
+    return paths
+
+
+STEPS = [CapUtterances(3), CapUtterances(3, memory=600), DropDuplicates(share=None), DropDuplicates(memory=3_000)]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_process_that_leads_reads_nothing_of_what_leaves(tmp_path, monkeypatch, step):
+    engine, read = Watching(), []
+
+    def watched(name, function):
+        def call(self, what, *arguments):
+            read.append((engine.inside, name, what.rstrip("0123456789")))
+            return function(self, what, *arguments)
+
+        return call
+
+    for name in ("read", "read_part"):
+        monkeypatch.setattr(Passage, name, watched(name, getattr(Passage, name)))
+    paths = shard_paths(tmp_path, 6)
+    removals = [tmp_path / "removals" / path.name for path in paths]
+    assert step.decide_together(paths, removals, tmp_path / "work", engine) is None
+    assert sum(pq.read_metadata(path).num_rows for path in removals) > 6
+    assert {what for inside, _, what in read if not inside} <= {"left"}  # a number a partition
+    assert (True, "read_part", "surplus") in read
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_groups_of_shards_bound_the_files_and_change_nothing(tmp_path, monkeypatch, step):
+    paths, found = shard_paths(tmp_path, 7), []
+    for most, buffer in ((512, 1 << 25), (3, 1 << 25), (2, 100)):
+        monkeypatch.setattr(passage, "_MOST_GROUPS", most)
+        monkeypatch.setattr(passage, "_BUFFER", buffer)
+        work = tmp_path / str(most)
+        removals = [work / "removals" / path.name for path in paths]
+        step.decide_together(paths, removals, work, LocalEngine())
+        found.append([path.read_bytes() for path in removals])
+        written = [path.name for path in work.glob("*.arrow") if path.name.startswith(("occurrences-", "sketches-"))]
+        assert 0 < len(written) <= most
+    assert found[0] == found[1] == found[2]
+
+
+def test_what_is_parted_comes_back_in_its_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(passage, "_BUFFER", 100)
+    tables = [pa.table({"key": np.arange(20, dtype=np.uint64), "value": np.arange(20) + 20 * n}) for n in range(5)]
+    files = Passage(3, tmp_path)
+    files.write_parts("numbers", 0, tables)
+    files.write_parts("numbers", 1, tables[:1])
+    for part in range(3):
+        expected = [
+            value for table in [*tables, tables[0]] for value in table["value"].to_pylist() if value % 20 % 3 == part
+        ]
+        assert files.read_part("numbers", part, 2)["value"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("shards", "groups", "size"), [(0, 0, 0), (1, 1, 1), (512, 512, 1), (513, 257, 2), (32_768, 512, 64)]
+)
+def test_shards_in_groups(shards, groups, size):
+    paths = [Path(str(number)) for number in range(shards)]
+    found = groups_of(paths)
+    assert len(found) == groups and [pair for group in found for pair in group.numbered()] == list(enumerate(paths))
+    assert [group.number for group in found] == list(range(groups))
+    assert max((len(group.paths) for group in found), default=0) == size

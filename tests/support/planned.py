@@ -27,7 +27,7 @@ def observed(shards, size, a_shard=0.0, a_sentence=0.001, of_gpu=0.002, spread=(
         phases.append(PhaseCost(name, step, rounds, Keys(), (cost,), 0.0, shard[stage], 0.0, 1000, 10 * total, ()))
     phases[-1] = PhaseCost(**{**vars(phases[-1]), "outputs": ("edos",)})
     sentences = dict.fromkeys(names, size)
-    return Observed(sentences, shards, tuple(phases), (Output("edos", 0.0001 * total, 2 * total),))
+    return Observed(sentences, shards, tuple(phases), (Output("edos", 0.0001 * total, 2 * total, 2 * total),))
 
 
 def sample(start=0.0, opening=0.0, **more):

@@ -217,9 +217,11 @@ def test_names_for_the_dashboard(tmp_path):
     from edos_dataset.runs.engines.ray_workers import monitored_name
     from edos_dataset.runs.partitions import _Job
     from edos_dataset.runs.phases import Phase, ShardTask, make_shard
+    from edos_dataset.runs.removals import Leaving
 
     task = ShardTask("", tmp_path, tmp_path, Phase("03-dialogues", None, (), ()), None, None)
-    job = _Job(1, tmp_path / "05-cap" / "decision", CapUtterances(), 1)
+    folder = tmp_path / "05-cap" / "decision"
+    job = _Job(1, folder, CapUtterances(), 1, Leaving.of(1, folder))
     assert monitored_name(make_shard, task) == "03-dialogues make_shard"
     assert monitored_name(job.rank, 0) == "05-cap rank"
     assert monitored_name(abs, -1) == "abs"
