@@ -87,22 +87,18 @@ def test_the_same_bytes(cluster, films, expected, tmp_path, corpus, workers):
     assert content(tmp_path / "out") == expected[corpus]
 
 
-def test_a_worker_stays_and_sees_its_share_of_the_gpu(cluster):
+def test_a_worker_stays_takes_tasks_as_needed_and_sees_its_share_of_the_gpu(cluster):
+    taken = []
     with engine_of("ray", 2, "cuda") as engine:
         first, again = (set(engine.map(process_of, range(12))) for _ in range(2))
-        assert list(engine.map(square, [])) == []
-    assert first == again  # so what is loaded once, such as a model, is there for the next phase
-    assert len(first) == 2
-    assert {told[1:] for told in first} == {(True, "0")}  # the alarm of `time_limit` rings in the main thread alone
-
-
-def test_tasks_are_taken_as_needed(cluster):
-    taken = []
-    with engine_of("ray", 2) as engine:
         results = engine.map(square, (taken.append(task) or task for task in range(40)))
         next(results)
         assert len(taken) <= 4  # two a worker
         assert len(list(results)) == 39
+        assert list(engine.map(square, [])) == []
+    assert first == again  # so what is loaded once, such as a model, is there for the next phase
+    assert len(first) == 2
+    assert {told[1:] for told in first} == {(True, "0")}  # the alarm of `time_limit` rings in the main thread alone
 
 
 def test_an_error_comes_through_as_it_was_and_no_worker_is_left(cluster, tmp_path):
