@@ -17,6 +17,8 @@ settings.load_profile("patient")
 # Several processes share the cores already; read when numpy and torch are imported, so before that.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Ray's workers give way to all other processes, so beside other tests they would hardly get on.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 # A Hugging Face home of this process's own: what somebody has loaded or is logged in to is neither read nor changed.
 for name in [name for name in os.environ if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_"))]:

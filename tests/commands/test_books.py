@@ -25,7 +25,7 @@ EN, DE = range(6), range(6, 10)
 SHARD = 20_000  # bytes; about a book
 
 SCRIPT = """
-import sys
+import os, sys
 from pathlib import Path
 from edos_dataset.commands.books import make_books
 from edos_dataset.commands.books_recipes import books_pipeline
@@ -33,6 +33,8 @@ from edos_dataset.commands.corpus_runs import Carrying
 from edos_dataset.sources.books.inventory import find_books
 
 if __name__ == "__main__":
+    os.setsid()
+    print(os.getpid(), flush=True)
     source, out, workers = sys.argv[1:]
     how = Carrying(workers=int(workers), keep_rejects=True)
     make_books(find_books([Path(source)], "en"), Path(out), books_pipeline(labels=False), how, shard_bytes=20_000)
@@ -72,17 +74,12 @@ def test_every_book_is_accounted_for(english, tmp_path, recipe):
     assert read_manifest(tmp_path / "out")["books"] == manifest["books"]
 
 
-@pytest.mark.parametrize("workers", [2, 3])
-def test_workers_change_no_byte(english, tmp_path, workers):
+@pytest.mark.parametrize("how", [{"workers": 3}, {"engine": "datasets"}], ids=["workers", "engine"])
+def test_workers_and_engines_change_no_byte(english, tmp_path, how):
+    """Two workers are in `test_killed_and_resumed`, several processes of each engine in runs/engines."""
     make(english, tmp_path / "one")
-    make(english, tmp_path / "more", workers=workers)
-    assert untimed(tmp_path / "one") == untimed(tmp_path / "more")
-
-
-def test_engines_change_no_byte(english, tmp_path):
-    make(english, tmp_path / "local")
-    make(english, tmp_path / "datasets", engine="datasets", workers=2)
-    assert untimed(tmp_path / "local") == untimed(tmp_path / "datasets")
+    make(english, tmp_path / "other", **how)
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "other")
 
 
 def test_shards_change_no_data(english, tmp_path):
@@ -96,25 +93,23 @@ def test_shards_change_no_data(english, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_and_resumed(english, tmp_path):
+def test_killed_and_resumed(english, tmp_path, commands):
     """Killed at moments that come ever later, it goes on and ends in the bytes of a run that nothing disturbed."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     subprocess.run([sys.executable, script, english, whole, "1"], check=True, env=environment)
+    again = [commands / "python", script, english, killed, "2"]
     for wanted in (2, 5, 9, 14):
-        process = subprocess.Popen(
-            [sys.executable, script, english, killed, "2"], env=environment, start_new_session=True
-        )
-        began = time.monotonic()
-        while process.poll() is None and time.monotonic() - began < 60:
-            if len(list((killed / ".run" / "en").glob("[0-9]*/*.json"))) >= wanted:
-                os.killpg(process.pid, signal.SIGKILL)
-                break
-            time.sleep(0.005)
-        process.wait()
-    subprocess.run([sys.executable, script, english, killed, "2"], check=True, env=environment)
+        with subprocess.Popen(again, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            run, began = int(process.stdout.readline()), time.monotonic()
+            while process.poll() is None and time.monotonic() - began < 60:
+                if len(list((killed / ".run" / "en").glob("[0-9]*/*.json"))) >= wanted:
+                    os.killpg(run, signal.SIGKILL)
+                    break
+                time.sleep(0.005)
+    subprocess.run(again, check=True, env=environment)
     assert untimed(killed) == untimed(whole)
 
 

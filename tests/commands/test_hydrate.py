@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -230,24 +229,26 @@ def test_nothing_found(labels, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_and_started_again(run, labels, films, tmp_path):
+def test_killed_and_started_again(run, labels, films, tmp_path, commands):
     script = tmp_path / "again.py"
     script.write_text(
-        "import sys\nfrom pathlib import Path\nfrom edos_dataset.commands.hydrate import hydrate\n"
+        "import os, sys\nfrom pathlib import Path\nfrom edos_dataset.commands.hydrate import hydrate\n"
         "if __name__ == '__main__':\n"
+        "    os.setsid()\n"
+        "    print(os.getpid(), flush=True)\n"
         "    labels, films, out = map(Path, sys.argv[1:])\n"
         "    print(hydrate(labels, [films], out, shard_sentences=40)['shards']['made_now'])\n"
     )
-    command = [sys.executable, str(script), *map(str, (labels, films, tmp_path / "back"))]
-    process = subprocess.Popen(command, start_new_session=True)
-    while process.poll() is None and len(list((tmp_path / "back" / ".run").glob("01-*/*.json"))) < 2:
-        time.sleep(0.002)
-    assert process.poll() is None, "it finished before two shards were seen"
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    command = [commands / "python", script, labels, films, tmp_path / "back"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        started = int(process.stdout.readline())
+        while process.poll() is None and len(list((tmp_path / "back" / ".run").glob("01-*/*.json"))) < 2:
+            time.sleep(0.002)
+        assert process.poll() is None, "it finished before two shards were seen"
+        os.killpg(started, signal.SIGKILL)
     assert not (tmp_path / "back" / "edos").exists()
     assert not (tmp_path / "back" / "missing.jsonl").exists()
-    made = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    made = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[1])
     total = json.loads((tmp_path / "back" / "manifest.json").read_text())["shards"]["total"]
     assert 0 < made <= total - 2
     assert parquet(tmp_path / "back") == {name: data for name, data in parquet(run).items() if name.startswith("edos/")}

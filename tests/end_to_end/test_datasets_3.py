@@ -34,16 +34,20 @@ NEWLY_FREE = [
 ]  # later versions of datasets do without requests
 HEAVY = ["torch", "transformers", "sentence_transformers", "sklearn", "tensorflow", "jax"]
 SCRIPT = f"""
-import json, sys
+import contextlib, json, sys
 sys.modules.update(dict.fromkeys({HEAVY}))  # as if they were not installed
 import datasets
 assert datasets.__version__ == "3.6.0", datasets.__version__
-script, folder, config = sys.argv[1:]
-loaded = datasets.load_dataset(script, config, data_dir=folder, trust_remote_code=True)
-label = loaded["train"].features.get("label")
-names = label.names[:2] if label else None
-print(json.dumps({{"rows": {{split: part.to_list() for split, part in loaded.items()}}, "names": names}}))
+for line in sys.stdin:
+    script, folder, config = json.loads(line)
+    with contextlib.redirect_stdout(sys.stderr):
+        loaded = datasets.load_dataset(script, config, data_dir=folder, trust_remote_code=True)
+    label = loaded["train"].features.get("label")
+    names = label.names[:2] if label else None
+    rows = {{split: part.to_list() for split, part in loaded.items()}}
+    print(json.dumps({{"rows": rows, "names": names}}), flush=True)
 """
+"""Loads what each line names, until there is none."""
 PLAIN = """
 import json, sys
 import datasets
@@ -93,25 +97,51 @@ def old(tmp_path_factory):
     return python
 
 
-def load(old, tmp_path, name, folder, config):
-    return run_in(old, tmp_path, SCRIPT, ROOT / "loading_scripts" / f"{name}.py", folder, config)
-
-
-def run_in(old, tmp_path, script, *arguments):
-    """Run a script with a Hugging Face home of its own; return the JSON of its last line."""
-    environment = {
+def with_home(home):
+    """Return the variables of a process with a Hugging Face home of its own."""
+    return {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "HF_HOME": str(tmp_path / "home"),
+        "HF_HOME": str(home),
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         **dict.fromkeys(["USE_TORCH", "USE_TF", "USE_JAX"], "0"),
     }
-    done = subprocess.run(
-        [old, "-c", script, *arguments], capture_output=True, text=True, env=environment, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The Hugging Face home of all that `load` loads."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def load(old, home):
+    """Return a function that loads a config of a folder by one of our scripts, in one process that goes on."""
+    errors = home / "errors"
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(
+            [old, "-c", SCRIPT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=with_home(home),
+            cwd=home,
+        ) as process,
+    ):
+
+        def load(name, folder, config):
+            assert process.poll() is None, errors.read_text()[-3000:]
+            asked = [str(ROOT / "loading_scripts" / f"{name}.py"), str(folder), config]
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            assert answer, errors.read_text()[-3000:]
+            return json.loads(answer)
+
+        yield load
 
 
 def write(path, *rows):
@@ -121,7 +151,7 @@ def write(path, *rows):
     path.write_text(text.getvalue(), encoding="utf-8")
 
 
-def test_crowd_labels(old, tmp_path):
+def test_crowd_labels(load, tmp_path):
     header = (
         "Count",
         "Index",
@@ -135,23 +165,23 @@ def test_crowd_labels(old, tmp_path):
         header,
         (1, "a", 7, "- Gone ?\n- It 's gone .", "Sad", "Sad", "Sad", "Joyful"),
     )
-    loaded = load(old, tmp_path, "edos_amt", tmp_path, "amt")
+    loaded = load("edos_amt", tmp_path, "amt")
     (row,) = loaded["rows"]["train"]
     assert [turn["text"] for turn in row["turns"]] == ["Gone?", "It's gone."]
     assert (row["label"], len(row["answers"]), loaded["names"]) == (EMOTIONS.index("sad"), 3, list(EMOTIONS[:2]))
 
 
-def test_extended_labels(old, tmp_path):
+def test_extended_labels(load, tmp_path):
     write(
         tmp_path / "self_labeled_dialogs.csv",
         ("os_dialog_id", "emotion", "confidence", "os_dialog"),
         (300, "Afraid", 0.75, "- Who is there ?"),
     )
-    (row,) = load(old, tmp_path, "edos_extended", tmp_path, "self_labeled")["rows"]["train"]
+    (row,) = load("edos_extended", tmp_path, "self_labeled")["rows"]["train"]
     assert (row["dialogue_id"], row["label"], row["confidence"]) == ("300", EMOTIONS.index("afraid"), 0.75)
 
 
-def test_empathetic_dialogues(old, tmp_path):
+def test_empathetic_dialogues(load, tmp_path):
     header = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
     for name in ("train", "valid", "test"):
         write(
@@ -160,7 +190,7 @@ def test_empathetic_dialogues(old, tmp_path):
             (name, 1, "proud", "I won_comma_ yes", 4, "I won.", "", ""),
             (name, 2, "proud", "I won", 5, "Well done!", "", ""),
         )
-    rows = load(old, tmp_path, "empathetic_dialogues", tmp_path, "original")["rows"]
+    rows = load("empathetic_dialogues", tmp_path, "original")["rows"]
     assert {split: [row["dialogue_id"] for row in part] for split, part in rows.items()} == {
         "train": ["train"],
         "validation": ["valid"],
@@ -173,10 +203,10 @@ def test_empathetic_dialogues(old, tmp_path):
             ("Dialog_ID", "Type", "Actor", "Text"),
             (f"h_{emotion}", "utterance", "speaker", "Hello_comma_ you."),
         )
-    assert len(load(old, tmp_path, "empathetic_dialogues", tmp_path, "unannotated")["rows"]["train"]) == len(EMOTIONS)
+    assert len(load("empathetic_dialogues", tmp_path, "unannotated")["rows"]["train"]) == len(EMOTIONS)
 
 
-def test_subtitles_and_a_folder_of_this_package(old, tmp_path):
+def test_subtitles_and_a_folder_of_this_package(load, home, tmp_path):
     """The run that the first builder leaves in the cache is what the second one reads."""
     said = [
         "Where did you put the keys?",
@@ -195,21 +225,21 @@ def test_subtitles_and_a_folder_of_this_package(old, tmp_path):
         path = tmp_path / "subtitles" / "OpenSubtitles" / "xml" / "en" / "1999" / str(film + 1) / "7.xml"
         path.parent.mkdir(parents=True)
         path.write_text(FILM.format(sentences="\n".join(sentences)), encoding="utf-8")
-    rows = load(old, tmp_path, "opensubtitles", tmp_path / "subtitles", "os")["rows"]
+    rows = load("opensubtitles", tmp_path / "subtitles", "os")["rows"]
     assert sum(map(len, rows.values())) >= 6
-    (run,) = (tmp_path / "home" / "datasets" / "edos_runs").iterdir()
-    assert load(old, tmp_path, "edos_run", run, "os")["rows"] == rows
+    (run,) = (home / "datasets" / "edos_runs").iterdir()
+    assert load("edos_run", run, "os")["rows"] == rows
 
 
-def test_labels_written_by_later_versions(old, tmp_path):
+def test_labels_written_by_later_versions(load, tmp_path):
     """Their Parquet files name a type that datasets 3.6 does not know; the builder reads them all the same."""
     publish(tmp_path / "run", [*films_of("train", 3), *films_of("test", 2)], ["edos"])
-    rows = load(old, tmp_path, "edos_run", tmp_path / "run", "edos")["rows"]
+    rows = load("edos_run", tmp_path / "run", "edos")["rows"]
     here = edos_dataset.load(str(tmp_path / "run"), "edos", cache_dir=str(tmp_path / "cache"))
     assert rows == {split: part.to_list() for split, part in here.items()}
     assert {split: len(part) for split, part in rows.items()} == {"train": 3, "test": 2}
     write_labels_only(tmp_path / "run", tmp_path / "labels", "edos", {}, "stages: []\n", {})
-    hashes = load(old, tmp_path, "edos_run", tmp_path / "labels", "labels_only")["rows"]
+    hashes = load("edos_run", tmp_path / "labels", "labels_only")["rows"]
     assert [row["dialogue_id"] for row in hashes["train"]] == [row["dialogue_id"] for row in rows["train"]]
     assert len(hashes["test"][0]["turns"][0]["text_sha256"]) == 64
 
@@ -218,5 +248,12 @@ def test_a_folder_of_the_name_of_another_one(old, tmp_path):
     """Without a builder of ours, as everybody loads it; nothing but the labels differs."""
     for top, label in (("a", "sad"), ("b", "joyful")):
         write_extended(tmp_path / top / "seed", {"train": table([row("1", ["a"], label)])}, counts({"train": 1}))
-    loaded = run_in(old, tmp_path, PLAIN, tmp_path / "a" / "seed", tmp_path / "b" / "seed")
-    assert loaded == [[EMOTIONS.index("sad")], [EMOTIONS.index("joyful")]]
+    done = subprocess.run(
+        [old, "-c", PLAIN, tmp_path / "a" / "seed", tmp_path / "b" / "seed"],
+        capture_output=True,
+        text=True,
+        env=with_home(tmp_path / "home"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == [[EMOTIONS.index("sad")], [EMOTIONS.index("joyful")]]

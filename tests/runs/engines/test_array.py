@@ -64,15 +64,12 @@ def commands_told(message):
     return [shlex.split(line)[1:] for line in message.splitlines() if line.startswith("  edos ")]
 
 
-def test_an_array_job_ends_in_the_bytes_of_one_process(films, expected, monkeypatch):
+def test_an_array_job_ends_in_the_bytes_of_one_process(films, expected, commands, monkeypatch):
     """All begin at once; one is killed in the middle; what the merge names is given, until it names nothing."""
     monkeypatch.chdir(films.parent)
     out = films.with_name("array")
     base = ["curate", "films", "--out", "array", *OPTIONS]
-    processes = [
-        subprocess.Popen([sys.executable, "-m", "edos_dataset", "-q", *base, f"--shard={n}/3"], env=HERE)
-        for n in (1, 2, 3)
-    ]
+    processes = [subprocess.Popen([commands / "edos", "-q", *base, f"--shard={n}/3"], env=HERE) for n in (1, 2, 3)]
     while not list(out.glob(".run/01-*/*.json")):
         assert processes[1].poll() is None, "it ended before it was killed, with nothing made"
         time.sleep(0.005)
