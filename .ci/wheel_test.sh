@@ -17,7 +17,7 @@ install() {
 }
 run() {
   (cd "$place/here" && EDOS_WHEEL="$place/venv" HF_HUB_OFFLINE=1 \
-    "$place/venv/bin/pytest" -q -n 2 --dist worksteal -p no:cacheprovider -o pythonpath="$place/tests/support" "$@")
+    "$place/venv/bin/pytest" -q -p no:cacheprovider -o pythonpath="$place/tests/support" "$@")
 }
 
 mkdir "$place/here"
@@ -31,6 +31,5 @@ run ../tests/wheel/test_base_install.py
 install "$wheel[offline]"
 # of the guides those two in which all steps occur: sample, curate, load, label, publish, labels-only, hydrate
 pages=(../tests/docs/test_examples.py::test_page\[{quickstart,publish}\])
-# of the tests those whose answer may differ there: check_dist.py has shown that every file is that of the checkout, but
-# loading_scripts/ lies elsewhere
-run "${pages[@]}" ../tests/{wheel/test_installed,releases/test_load}.py
+tests=(../tests/{wheel/test_installed,runs/test_recipes,releases/test_load,labeling/models/test_packed}.py)
+run -n 2 --dist worksteal "${pages[@]}" "${tests[@]}"

@@ -38,6 +38,7 @@ CORPORA = {
     "the same film under many names": [film(1, 30)] * 6,
     "films of every size": [film(number, 10 + 25 * (number % 4)) for number in range(12)] + ["no subtitle at all"],
 }
+WORKERS = [("local", 1), ("local", 2), ("datasets", 1), ("datasets", 2)]
 
 LAUNCHED = """
 import json, sys
@@ -85,11 +86,10 @@ def by_one_process(films, folder):
     return {name: content(folder / name) for name in CORPORA}
 
 
-MORE = [("films of every size", engine) for engine in [("local", 4), ("accelerate", 1)]]
-"""Several processes of `Dataset.map`, which starts them anew for each phase, make this corpus in test_kills."""
+MORE = [("films of every size", engine) for engine in [("local", 4), ("datasets", 4), ("accelerate", 1)]]
 
 
-@pytest.mark.parametrize(("corpus", "engine"), [*product(CORPORA, [("local", 2), ("datasets", 1)]), *MORE])
+@pytest.mark.parametrize(("corpus", "engine"), [*product(CORPORA, WORKERS[1:]), *MORE])
 def test_the_same_bytes(films, expected, tmp_path, corpus, engine):
     variables = os.environ
     make(films / corpus, tmp_path / "out", *engine)
@@ -128,8 +128,9 @@ def launch(count, code, *arguments, output=subprocess.PIPE, **environment):
     ]
 
 
-def test_launched_processes_make_the_same_bytes(films, expected, tmp_path):
-    processes = launch(3, LAUNCHED, films, tmp_path)  # two are killed, and go on, in test_kills
+@pytest.mark.parametrize("count", [2, 4])
+def test_launched_processes_make_the_same_bytes(films, expected, tmp_path, count):
+    processes = launch(count, LAUNCHED, films, tmp_path)
     for process in processes:
         output = process.communicate(timeout=240)
         assert process.returncode == 0, output
