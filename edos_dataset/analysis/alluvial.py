@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from edos_dataset.analysis.label_bars import plain_text
 from edos_dataset.analysis.label_system import KINDS
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def draw_flow(figure: "Figure", data: Mapping[str, Any], colours: Mapping[str, s
         at, align = step + side * 0.025, "right" if side < 0 else "left"
         axes.text(at, bottom + height / 2, name, ha=align, va="center", fontsize=7, zorder=4)
     _bands(axes, links, boxes, colours)
-    title = f"Labels of the first four turns of {data['name']}".replace("$", r"\$")
+    title = plain_text(f"Labels of the first four turns of {data['name']}")
     axes.set_title(title, loc="left", fontsize=10)
 
 

@@ -41,14 +41,14 @@ def draw_labels(figure: "Figure", figures: Data) -> None:
     intervals = [[row["share"] if end is None else end for end in row["interval"]] for row in rows]
     kinds, shares = [row["kind"] for row in rows], [row["share"] for row in rows]
     axes = _bars_of_labels(figure, [row["label"] for row in rows], kinds, shares, marks, intervals)
-    axes.set_title(_plain(f"Labels of {first['name']}"), loc="left", fontsize=10)
+    axes.set_title(plain_text(f"Labels of {first['name']}"), loc="left", fontsize=10)
 
 
 def draw_labels_of_others(figure: "Figure", one: Data) -> None:
     """Draw a comparison in the labels of the other data set."""
     mine, theirs = one["shares"]
     axes = _bars_of_labels(figure, one["names"], one["kinds"], mine, {one["with"]: theirs})
-    axes.set_title(_plain(f"{one['of']} in the labels of {one['labels_of']}"), loc="left", fontsize=10)
+    axes.set_title(plain_text(f"{one['of']} in the labels of {one['labels_of']}"), loc="left", fontsize=10)
 
 
 def _bars_of_labels(
@@ -68,10 +68,8 @@ def _bars_of_labels(
         lengths = np.abs(ends - bars).clip(min=0)
         axes.errorbar(bars, range(len(order)), xerr=lengths, fmt="none", ecolor="black", elinewidth=0.8, capsize=1.5)
     for mark, (name, theirs) in zip(_MARKS, marks.items(), strict=False):
-        values, face = 100 * np.array(theirs)[order], "black" if mark == "x" else "white"
-        axes.plot(
-            values, range(len(order)), mark, ms=4, mfc=face, mec="black", label=_plain(name), zorder=3, clip_on=False
-        )
+        values, face, shown = 100 * np.array(theirs)[order], "black" if mark == "x" else "white", plain_text(name)
+        axes.plot(values, range(len(order)), mark, ms=4, mfc=face, mec="black", label=shown, zorder=3, clip_on=False)
     axes.set_yticks(range(len(order)), [names[label] for label in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.tick_params(axis="y", pad=6)  # a mark at 0 has room
@@ -104,6 +102,6 @@ def _legend(axes: "Axes", colours: Mapping[str, str]) -> None:
     axes.legend(handles=[*kinds, *found], loc="center right", frameon=False, fontsize=8)
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a text in which matplotlib finds no formula."""
     return text.replace("$", r"\$")

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.publishing.statistics import Statistics
-from edos_dataset.runs.engines.base import Engine
+from edos_dataset.runs.engines.base import Engine, on_one_machine
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.passage import Group, groups_of
@@ -107,7 +107,7 @@ def workers_for(folder: OutputFolder, engine: Engine) -> Engine:
     on this one alone.
     """
     corpus = engine.corpus or LocalEngine()
-    there = not isinstance(folder.run, RemotePath) or not getattr(corpus, "spans_machines", True)
+    there = not isinstance(folder.run, RemotePath) or on_one_machine(corpus)
     return corpus if there else LocalEngine()
 
 

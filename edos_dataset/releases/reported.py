@@ -1,7 +1,6 @@
 """What `edos report` looks at, as Parquet files: a folder of ours as it is, all else written to scratch once."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from edos_dataset.releases.labelled_sets.sources import SOURCES
 from edos_dataset.releases.load import RAW_RELEASES, load
 from edos_dataset.releases.raw import data_folder
 from edos_dataset.releases.records_labelled import labelled_rows
+from edos_dataset.runs.engines.datasets import quiet
 from edos_dataset.runs.manifest import NAME, read_manifest
 from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.runs.tables import config_files
@@ -114,7 +114,7 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None) -> Repo
             _has_no_configs(asked)
             return _of_labelled_set(asked, data_folder(data), scratch)
         config = asked.config or ("annotated" if asked.source == _ED else None)
-        with _without_bars():
+        with quiet():
             rows = _dataset_rows(load(asked.source, config, source=data), asked.source)
         return Reported(asked, config, OURS, _spooled(rows, scratch))
     check_source(asked.source)
@@ -173,20 +173,6 @@ def _label_of(source: str, names: tuple[str, ...], ids: Mapping[str, int]) -> in
     if not names or label_set(source, names) is None:
         return None
     return next(ids[name] for name in classes_of(source, names) if name in ids)
-
-
-@contextmanager
-def _without_bars() -> Iterator[None]:
-    """Keep `datasets` from drawing bars between the messages of a command; what it reads here takes seconds."""
-    import datasets
-
-    already = datasets.are_progress_bars_disabled()
-    datasets.disable_progress_bars()
-    try:
-        yield
-    finally:
-        if not already:
-            datasets.enable_progress_bars()
 
 
 def _dataset_rows(parts: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:

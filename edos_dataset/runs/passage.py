@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.runs.engines.base import Engine, T
+from edos_dataset.runs.engines.base import Engine, T, on_one_machine
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import replacing
 from edos_dataset.runs.stores.copies import COPIES
@@ -128,7 +128,7 @@ def partitions_for(units: int, bytes_a_unit: int, memory: int) -> int:
 
 def passage_folder(folder: Path, engine: Engine) -> Path:
     """Return where files of passage lie: those of a run in a store on this machine, unless other ones need them."""
-    if isinstance(folder, RemotePath) and not getattr(engine, "spans_machines", True):
+    if isinstance(folder, RemotePath) and on_one_machine(engine):
         return COPIES.folder / f"decision-{hash_json(str(folder))[:16]}"
     return folder
 

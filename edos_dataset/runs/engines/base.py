@@ -70,6 +70,11 @@ class Engine(Protocol):
         ...
 
 
+def on_one_machine(engine: Engine) -> bool:
+    """Return whether all workers of an engine are for sure on this machine: they see what lies on it alone."""
+    return not getattr(engine, "spans_machines", True)
+
+
 def check_workers(workers: int) -> int:
     """Return a number of workers.
 

@@ -63,7 +63,7 @@ def certainty_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (
     return certainty
 
 
-def _doubts_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (False, False)) -> list[Doubt]:
+def _doubts_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool]) -> list[Doubt]:
     """Return all that is doubtful in a dialogue, one for each time."""
     persons = _persons_of(turns, rules)
     doubts = _of_speakers(turns, persons, rules)

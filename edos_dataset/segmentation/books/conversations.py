@@ -183,10 +183,15 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     return turn.further and (turn.name is None or silent) and (silent or bool(before.tail or before.verbs))
 
 
+def has_more(text: str, words: int) -> bool:
+    """Say whether a text has more than so many words."""
+    return len(text) > 2 * words and len(text.split()) > words  # each has a letter and, but the last, a space
+
+
 def apart(turns: Sequence[Turn], parameters: Speech) -> Iterator[Sequence[Turn]]:
     """Yield the parts of a dialogue, each but the first behind an utterance that is too long, which ends a part."""
     begin = 0
-    long = [len(turn.text().split()) > parameters.long for turn in turns]
+    long = [has_more(turn.text(), parameters.long) for turn in turns]
     for place in range(1, len(turns)):
         if long[place - 1] and not long[place] and min(place - begin, len(turns) - place) >= parameters.min_turns:
             yield turns[begin:place]
@@ -215,7 +220,7 @@ def kept(turns: Sequence[Turn], parameters: Speech) -> Iterator[list[Utterance]]
     dialogue: list[Utterance] = []
     for turn in turns:
         text = turn.text()
-        if len(text) > 2 * parameters.max_length and len(text.split()) > parameters.max_length:
+        if has_more(text, parameters.max_length):
             if len(dialogue) >= parameters.min_turns:
                 yield dialogue
             dialogue = []

@@ -1,10 +1,9 @@
 """The dialogues of a book: its blocks cut into turns, these into conversations."""
 
-import re
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.certainty import certainty_of
-from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, kept, named
+from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, has_more, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap
@@ -12,9 +11,9 @@ from edos_dataset.segmentation.books.speakers import led_in
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.books.styles import styles_of, told
 from edos_dataset.segmentation.books.turns import Turn, differ, turns_of, unheard
+from edos_dataset.segmentation.books.words import small_words
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
-_WORD = re.compile(r"[^\W\d_]+")
 _DIRECTION = 80  # characters of a stage direction
 
 
@@ -69,7 +68,7 @@ class _Conversations:
 
     def _certainty(self, part: Sequence[Turn], turns: Sequence[Turn]) -> float:
         """Return how sure a part of a dialogue is, of whose ends those beside an utterance that is too long are."""
-        short = [turn for turn in part if len(turn.text().split()) <= self.parameters.long]
+        short = [turn for turn in part if not has_more(turn.text(), self.parameters.long)]
         if len(short) < self.parameters.min_turns:
             return certainty_of(part, self.rules)
         return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
@@ -133,7 +132,7 @@ def _parts(text: str) -> bool:
 
 def _leaves(text: str, rules: Rules) -> bool:
     """Say whether a short paragraph between the speeches of a play tells that somebody leaves: "[Exit Anna.]"."""
-    return len(text) <= _DIRECTION and rules.leaves.meet(_WORD.findall(text.lower()))
+    return len(text) <= _DIRECTION and rules.leaves.meet(small_words(text))
 
 
 def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:

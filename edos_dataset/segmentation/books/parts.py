@@ -106,7 +106,7 @@ def _opened(text: str, pair: Quotes, dash: str, rules: Rules) -> Parts | None:
     if text.startswith(dash):
         return _by_dashes(text, dash, rules)
     lead, _, speech = text.partition(pair.opening)
-    words = _WORD.findall(lead.lower())[-_FAR_TAG:]
+    words = small_words(lead)[-_FAR_TAG:]
     if lead and not (lead.rstrip().endswith(":") and rules.says.meet(words)):
         return None
     speech, _, after = speech.partition(pair.closing)
