@@ -74,9 +74,10 @@ def test_every_book_is_accounted_for(english, tmp_path, recipe):
     assert read_manifest(tmp_path / "out")["books"] == manifest["books"]
 
 
-@pytest.mark.parametrize("how", [{"workers": 3}, {"engine": "datasets"}], ids=["workers", "engine"])
+@pytest.mark.parametrize(
+    "how", [{"workers": 2}, {"workers": 3}, {"engine": "datasets", "workers": 2}], ids=["two", "three", "engine"]
+)
 def test_workers_and_engines_change_no_byte(english, tmp_path, how):
-    """Two workers are in `test_killed_and_resumed`, several processes of each engine in runs/engines."""
     make(english, tmp_path / "one")
     make(english, tmp_path / "other", **how)
     assert untimed(tmp_path / "one") == untimed(tmp_path / "other")

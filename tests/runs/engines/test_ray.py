@@ -48,7 +48,7 @@ def kill_myself_on_three(number):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A node with room for three workers and a GPU that is none."""
+    """A node with room for four workers and a GPU that is none."""
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +56,7 @@ def cluster():
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.delenv("RAY_ADDRESS", raising=False)
-        node = {"num_cpus": 3, "num_gpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+        node = {"num_cpus": 4, "num_gpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
         cluster = Cluster(initialize_head=True, connect=True, head_node_args=node)
         yield cluster
         ray.shutdown()
@@ -78,10 +78,7 @@ def expected(films, tmp_path_factory):
     return by_one_process(films, tmp_path_factory.mktemp("expected"))
 
 
-# two workers make CORPUS where one of them is killed
-@pytest.mark.parametrize(
-    ("corpus", "workers"), [(CORPUS, 1), *((name, 2) for name in CORPORA if name != CORPUS), (CORPUS, 3)]
-)
+@pytest.mark.parametrize(("corpus", "workers"), [(CORPUS, 1), *((name, 2) for name in CORPORA), (CORPUS, 4)])
 def test_the_same_bytes(cluster, films, expected, tmp_path, corpus, workers):
     make(films / corpus, tmp_path / "out", "ray", workers)
     assert content(tmp_path / "out") == expected[corpus]
@@ -181,7 +178,7 @@ def test_a_node_is_killed_in_the_middle(cluster, films, expected, tmp_path):
             cluster.remove_node(node, allow_graceful=False)
         return lost
 
-    assert make_and_disturb(films / CORPUS, tmp_path / "out", 5, kill)  # more than the nodes that stay have room for
+    assert make_and_disturb(films / CORPUS, tmp_path / "out", 6, kill)  # more than the nodes that stay have room for
     assert lost
     assert content(tmp_path / "out") == expected[CORPUS]
     assert not psutil.wait_procs(lost, timeout=10)[1]
