@@ -32,7 +32,7 @@ from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films
 
-_WORD = re.compile(rb"(?<=[^'>]</w>)(\s*<w [^>]*>)([a-z]{3,}|[A-Z]{3,})(?=</w>\s*<w [^>]*>[^'])")
+OPUS_WORD = re.compile(rb"(?<=[^'>]</w>)(\s*<w [^>]*>)([a-z]{3,}|[A-Z]{3,})(?=</w>\s*<w [^>]*>[^'])")
 """Words of OPUS that are written small or, in a film that is, in capitals alone; no parts of "don't" and "we'll"."""
 
 
@@ -55,13 +55,13 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
     return written
 
 
-def words_of(files: Sequence[bytes]) -> list[bytes]:
-    """Return the words of OPUS files that may stand for each other."""
-    return sorted({word for data in files for _, word in _WORD.findall(data) if word.islower()})
+def words_of(files: Sequence[bytes], pattern: re.Pattern[bytes] = OPUS_WORD) -> list[bytes]:
+    """Return the words of files that may stand for each other; `pattern` has what precedes a word, and the word."""
+    return sorted({word for data in files for _, word in pattern.findall(data) if word.islower()})
 
 
-def change_words(data: bytes, words: Sequence[bytes], seed: int) -> bytes:
-    """Return an OPUS file with other words in place of two in five of its own."""
+def change_words(data: bytes, words: Sequence[bytes], seed: int, pattern: re.Pattern[bytes] = OPUS_WORD) -> bytes:
+    """Return a file with other words in place of two in five of its own."""
     dice = Random(seed)
 
     def other(found: re.Match[bytes]) -> bytes:
@@ -70,7 +70,7 @@ def change_words(data: bytes, words: Sequence[bytes], seed: int) -> bytes:
         word = dice.choice(words)
         return found[1] + (word.upper() if found[2].isupper() else word)
 
-    return _WORD.sub(other, data)
+    return pattern.sub(other, data)
 
 
 def bare_walk(files: list[Path]) -> float:

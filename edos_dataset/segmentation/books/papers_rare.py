@@ -76,8 +76,9 @@ def tokens_of(dialogues: Sequence[Sequence[str]], language: str) -> pa.ListArray
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat, pa.string()))
 
 
-def vocabulary(total: WordCounts, size: int = VOCABULARY) -> pa.StringArray:
-    """Return the most frequent tokens, `PLACEHOLDER` never among them; of equals the first of the alphabet.
+def most_frequent(total: WordCounts, size: int = VOCABULARY) -> WordCounts:
+    """Return the most frequent tokens, `PLACEHOLDER` never among them; of equals the first of the alphabet. Those of
+    what this makes of several parts of the tokens are those of all.
 
     Args:
         total: the tokens of all dialogues of a language: `add_up` of `counted(tokens_of(…).flatten())`.
@@ -86,7 +87,7 @@ def vocabulary(total: WordCounts, size: int = VOCABULARY) -> pa.StringArray:
     known = pa.table({"word": total.words, "count": total.counts}).filter(pc.field("word") != PLACEHOLDER)
     if known.num_rows > size:
         known = known.sort_by([("count", "descending"), ("word", "ascending")]).slice(0, size)
-    return pa.array(known["word"].combine_chunks())
+    return WordCounts(known["word"].combine_chunks(), known["count"].to_numpy())
 
 
 def unknown_shares(dialogues: pa.ListArray | pa.LargeListArray, known: pa.StringArray) -> Doubles:
@@ -94,7 +95,7 @@ def unknown_shares(dialogues: pa.ListArray | pa.LargeListArray, known: pa.String
 
     Args:
         dialogues: as `tokens_of` returns them, or with a dictionary of their words.
-        known: as `vocabulary` returns it.
+        known: of `most_frequent`.
     """
     lengths = pc.list_value_length(dialogues).to_numpy(zero_copy_only=False)
     words = dialogues.flatten()

@@ -90,12 +90,13 @@ def _sum(parts: Sequence[WordCounts]) -> WordCounts:
     return WordCounts(coded.dictionary, of_word.astype(np.int64))
 
 
-def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
+def divergences(books: Sequence[WordCounts], total: WordCounts, size: int | None = None) -> Doubles:
     """Return the KL divergence of each book's words from those of all books, KL(book || total).
 
     Args:
         books: any number; the words of all are looked up in one pass.
         total: the words of all books of the language (`add_up`), these among them.
+        size: words of all books, where `total` lacks some of theirs.
 
     Returns:
         [books] nats; 0 for a book without words.
@@ -113,7 +114,7 @@ def divergences(books: Sequence[WordCounts], total: WordCounts) -> Doubles:
     counts = np.concatenate([book.counts for book in books])
     sizes = np.fromiter(sizes_of(books), np.int64)
     share = counts / sizes[of_book]
-    of_total = total.counts[places.to_numpy()] / total.counts.sum()
+    of_total = total.counts[places.to_numpy()] / (size or total.counts.sum())
     return np.asarray(np.bincount(of_book, share * np.log(share / of_total), minlength=len(books)), np.float64)
 
 

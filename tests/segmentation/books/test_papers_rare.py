@@ -10,10 +10,10 @@ import pytest
 from edos_dataset.segmentation.books.papers_rare import (
     PLACEHOLDER,
     are_rare,
+    most_frequent,
     tokens,
     tokens_of,
     unknown_shares,
-    vocabulary,
 )
 from edos_dataset.segmentation.books.papers_words import counted
 from tests.support.adversaries import check_growth
@@ -54,10 +54,10 @@ def test_a_fifth_is_too_much():
     assert are_rare(unknown_shares(dialogues, known)).tolist() == [True, False]
 
 
-def test_vocabulary_has_the_most_frequent():
+def test_most_frequent():
     total = counted(tokens_of([["c c c b b a a …"], ["", "d"]], "en").flatten())
-    assert vocabulary(total, 2).to_pylist() == ["c", "a"], "of equals the first of the alphabet"
-    assert sorted(vocabulary(total).to_pylist()) == ["a", "b", "c", "d"], "a placeholder is always rare"
+    assert most_frequent(total, 2).words.to_pylist() == ["c", "a"], "of equals the first of the alphabet"
+    assert sorted(most_frequent(total).words.to_pylist()) == ["a", "b", "c", "d"], "a placeholder is always rare"
 
 
 def test_time_grows_with_the_text():
