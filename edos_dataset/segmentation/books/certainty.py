@@ -69,6 +69,8 @@ def _doubts_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool]) -> l
     doubts = _of_speakers(turns, persons, rules)
     sure = not doubts and _confirmed(turns, persons)
     for place, turn in enumerate(turns):
+        if not turn.doubts:
+            continue
         doubts += [
             Doubt.CONFIRMED
             if sure and doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.rules import Rules
@@ -58,6 +59,10 @@ class Speech:
 
     def most_over(self, seam: Seam) -> int:
         """Return the characters of narration over which a conversation goes on, by what is known of who speaks."""
+        return self._most[seam]
+
+    @cached_property
+    def _most(self) -> dict[Seam, int]:
         return {
             Seam.SAME: self.most_gap,
             Seam.OTHER: self.most_gap,
@@ -65,7 +70,7 @@ class Speech:
             Seam.PROBABLY_OTHER: self.gap,
             Seam.UNSURE: min(self.unsure_gap, self.gap),
             Seam.NEW: -1,
-        }[seam]
+        }
 
 
 def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:

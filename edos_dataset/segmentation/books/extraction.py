@@ -127,7 +127,7 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
 
 def _parts(text: str) -> bool:
     """Say whether a paragraph is no more than a line or stars that part two scenes."""
-    return not any(sign.isalnum() for sign in text[:20])
+    return not any(map(str.isalnum, text[:20]))
 
 
 def _leaves(text: str, rules: Rules) -> bool:

@@ -80,6 +80,22 @@ class Rules:
         return Words((*self.says, *self.thinks))
 
     @cached_property
+    def unheard(self) -> Words:
+        """Return the words beside which what is quoted may be thought or written."""
+        return Words((*self.thinks, *self.writes))
+
+    @cached_property
+    def abbreviations(self) -> frozenset[str]:
+        """Return the titles that end in a full stop, without it."""
+        return frozenset(title[:-1] for title in self.titles if title.endswith("."))
+
+    @cached_property
+    def bare_titles(self) -> Mapping[str, str | None]:
+        """Return person by title, none with a full stop behind it."""
+        bare = {title.removesuffix(".") for title in self.titles}
+        return {title: self.titles.get(title) or self.titles.get(f"{title}.") for title in bare}
+
+    @cached_property
     def marks(self) -> tuple[str, ...]:
         """Return the marks that only quotes are, no apostrophes."""
         return tuple({mark for pair in self.quotes for mark in pair} - set("'’"))

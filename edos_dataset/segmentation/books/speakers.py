@@ -60,19 +60,18 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     "!" may still tell who cried it. One that ends in a colon leads in the next speech, as does an answer there.
     """
     begins = narration[0].isupper()
-    tokens = with_verbs(tokens_of(narration, 0, _WINDOW), rules)
-    near = tokens[: _NEAR_BEGINNING if begins else _NEAR]
-    if not rules.speaks.meet(list(map(str.lower, near))):
+    tokens = with_verbs(narration[:_WINDOW], rules)
+    near = list(map(str.lower, tokens[: _NEAR_BEGINNING if begins else _NEAR]))
+    if not rules.speaks.meet(near):
         return None
-    for place, token in enumerate(near):
-        word = token.lower()
+    for place, word in enumerate(near):
         if word in rules.speaks:
-            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in (["."], [","], [";"], []):
+            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in ((".",), (",",), (";",), ()):
                 return None
             if narration.endswith(_COLONS) and ((begins and speech[-1] == ".") or word in rules.answers):
                 return None  # it tells who speaks next
             return _with_subject(tokens, place, 0, rules)
-        if token in _SENTENCE_ENDS and place and not _abbreviates(tokens[place - 1], rules):
+        if word in _SENTENCE_ENDS and place and near[place - 1] not in rules.abbreviations:
             return None
     return None
 
@@ -81,19 +80,21 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     """Return who speaks after some narration, not empty; None where it does not say: "X replied:"."""
     if narration[-1] in ".!?;…":
         return None
-    tokens = with_verbs(tokens_of(narration, max(0, len(narration) - 2 * _WINDOW), len(narration)), rules)
-    while tokens and tokens[-1] in _LEADS_IN:
-        tokens.pop()
-    begin = len(tokens)
+    tokens = with_verbs(narration[-2 * _WINDOW :], rules)
+    end = len(tokens)
+    while end and tokens[end - 1] in _LEADS_IN:
+        end -= 1
+    tokens, begin = tokens[:end], end
     while begin and (
         tokens[begin - 1] not in _SENTENCE_ENDS
-        or (begin > 1 and tokens[begin - 1] == "." and _abbreviates(tokens[begin - 2], rules))
+        or (begin > 1 and tokens[begin - 1] == "." and tokens[begin - 2].lower() in rules.abbreviations)
     ):
         begin -= 1
-    for place in range(len(tokens) - 1, max(begin - 1, len(tokens) - 2 * _NEAR), -1):
-        if tokens[place].lower() in rules.speaks:
-            return _with_subject(tokens, place, begin, rules)
-    return None
+    near = list(map(str.lower, tokens[max(begin, end - 2 * _NEAR + 1) :]))
+    if not rules.speaks.meet(near):
+        return None
+    place = next(place for place in range(len(near) - 1, -1, -1) if near[place] in rules.speaks)
+    return _with_subject(tokens, end - len(near) + place, begin, rules)
 
 
 def led_in(narration: str, rules: Rules) -> Speaker | None:
@@ -103,7 +104,7 @@ def led_in(narration: str, rules: Rules) -> Speaker | None:
 
 def subject_of(narration: str, rules: Rules) -> Speaker | None:
     """Return whom the first sentence of some narration is about, without a verb; None where it does not say."""
-    tokens, place = tokens_of(narration, 0, _WINDOW), 0
+    tokens, place = tokens_of(narration[:_WINDOW]), 0
     while place < len(tokens) and (tokens[place] == "," or tokens[place].lower() in rules.particles):
         place += 1
     if place == len(tokens) or not _begins_subject(tokens, place, rules):
@@ -168,12 +169,7 @@ def _begins_subject(tokens: Sequence[str], place: int, rules: Rules) -> bool:
 
 def is_title(word: str, rules: Rules) -> bool:
     """Say whether a word is a title, with or without its full stop."""
-    small = word.lower().rstrip(".")
-    return small in rules.titles or f"{small}." in rules.titles
-
-
-def _abbreviates(word: str, rules: Rules) -> bool:
-    return f"{word.lower()}." in rules.titles
+    return word.lower().rstrip(".") in rules.bare_titles
 
 
 def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str | None, str | None]:
@@ -187,7 +183,7 @@ def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> tuple[str 
     described = word in rules.articles
     for token in tokens[place:]:
         small = token.lower()
-        if token == "." and words and _abbreviates(words[-1], rules):
+        if token == "." and words and words[-1].lower() in rules.abbreviations:
             words[-1] += "."
             continue
         if not token[0].isalpha() or (words and (small in rules.stops or small in rules.says)):
@@ -219,7 +215,7 @@ def _ending_at(tokens: Sequence[str], place: int, begin: int, rules: Rules) -> t
     while first >= begin and (
         tokens[first][0].isupper()
         or is_title(tokens[first], rules)
-        or (tokens[first] == "." and first > begin and _abbreviates(tokens[first - 1], rules))
+        or (tokens[first] == "." and first > begin and tokens[first - 1].lower() in rules.abbreviations)
     ):
         first -= 1
     words = " ".join(tokens[first + 1 : place + 1]).replace(" .", ".").split()
@@ -233,9 +229,6 @@ def _named(words: Sequence[str], described: bool, rules: Rules) -> tuple[str | N
         words.pop()
     if len(words) <= described or words[0].lower() in rules.particles:
         return None, None
-    persons = (rules.titles.get(word) or rules.titles.get(f"{word}.") for word in _bare(words))
-    return " ".join(words), next((person for person in persons if person), None)
-
-
-def _bare(words: Sequence[str]) -> list[str]:
-    return [word.lower().rstrip(".") for word in words]
+    name = " ".join(words)
+    persons = map(rules.bare_titles.get, name.lower().replace(".", " ").split())
+    return name, next(filter(None, persons), None)

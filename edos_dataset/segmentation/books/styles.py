@@ -78,7 +78,7 @@ def told(pairs: Sequence[Quotes], dashes: Sequence[str], plays: bool) -> str:
 
 def _openings(whole: str, pair: Quotes) -> int:
     """Count the quotes of a pair that open, as many as close."""
-    if whole.count(pair.opening) == 0 or whole.count(pair.closing) == 0:
+    if pair.opening not in whole or pair.closing not in whole:
         return 0
     opening, closing = _patterns(pair)
     opened = len(opening.findall(whole))

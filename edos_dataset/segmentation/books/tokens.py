@@ -1,6 +1,7 @@
 """Words and marks of the narrator's text beside speech."""
 
 import re
+from functools import lru_cache
 
 from edos_dataset.segmentation.books.rules import Rules
 
@@ -9,12 +10,12 @@ _ASCII_MARKS = (*".,;:!?()", "--")
 _ASCII_TOKENS = bytes(  # what is part of no token parts them
     code if code < 128 and (chr(code).isalnum() or chr(code) in ".,;:!?()'-") else 32 for code in range(256)
 )
+_HANGERS = ("'", "’", "-")
 _HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 
 
-def tokens_of(narration: str, begin: int, end: int) -> list[str]:
-    """Return the words and marks of some narration, from one character to another."""
-    text = narration[begin:end]
+def tokens_of(text: str) -> list[str]:
+    """Return the words and marks of some narration."""
     if not text.isascii():
         return _TOKEN.findall(text)
     for mark in _ASCII_MARKS:  # the same, in a third of the time
@@ -26,10 +27,14 @@ def tokens_of(narration: str, begin: int, end: int) -> list[str]:
     return [token for piece in found for token in ((piece,) if piece.isalnum() else _TOKEN.findall(piece))]
 
 
-def with_verbs(tokens: list[str], rules: Rules) -> list[str]:
-    """Part a verb of saying from what hangs on it, in words and marks: "disse-lhe", "diss'egli"."""
+@lru_cache(maxsize=1 << 6)  # what stands behind one quote stands before the next
+def with_verbs(text: str, rules: Rules) -> tuple[str, ...]:
+    """Return words and marks, a verb of saying parted from what hangs on it: "disse-lhe", "diss'egli"."""
+    tokens = tokens_of(text)
+    if not any(mark in text for mark in _HANGERS):
+        return tuple(tokens)
     for place in range(len(tokens) - 1, -1, -1):
         token = tokens[place]
         if not token.isalnum() and (found := _HANGING.fullmatch(token)) and found[1].lower() in rules.says:
             tokens[place : place + 1] = found.groups()
-    return tokens
+    return tuple(tokens)

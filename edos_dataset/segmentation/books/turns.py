@@ -170,7 +170,7 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
 
 def _may_be_unheard(narration: str, rules: Rules) -> bool:
     words = small_words(narration)
-    return rules.thinks.meet(words) or rules.writes.meet(words) or rules.to_self.within(narration)
+    return rules.unheard.meet(words) or rules.to_self.within(narration)
 
 
 def unheard(narration: str, rules: Rules) -> bool:

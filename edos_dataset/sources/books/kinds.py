@@ -44,9 +44,8 @@ _BRACKETED = re.compile(
     re.IGNORECASE,
 )
 _STAR_NOTE = re.compile(r"\s*(?:\*{1,3}|†|\(\d{1,2}\)) ?[^\s*].{20}")
-_ENTRY = re.compile(
-    rf"(?:\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s)|.*(?:[ .]{{3,80}}|\s)\d{{1,4}}\s{{0,20}}$", re.IGNORECASE
-)
+_ENTRY = re.compile(rf"\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s", re.IGNORECASE)
+_ENTRY_PAGED = re.compile(r".*(?:[ .]{3,80}|\s)\d{1,4}\s{0,20}$")
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
 _QUOTES = _SIGNS - frozenset("([")
@@ -190,4 +189,9 @@ def is_prose(text: str) -> bool:
 
 def _is_entries(lines: list[str]) -> bool:
     """Whether most lines are entries of a table of contents."""
-    return len(lines) > 2 and sum(bool(_ENTRY.match(line)) for line in lines) > 0.6 * len(lines)
+    return len(lines) > 2 and sum(map(_is_entry, lines)) > 0.6 * len(lines)
+
+
+def _is_entry(line: str) -> bool:
+    paged = line.rstrip()[-1:].isdecimal() and bool(_ENTRY_PAGED.match(line))
+    return paged or bool(_ENTRY.match(line))

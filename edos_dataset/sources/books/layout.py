@@ -1,6 +1,8 @@
 """Where the paragraphs of a plain text begin and end, by the way it is set: blank lines, indents, or neither."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _BLANK = re.compile(r"\n[ \t\xa0]+(?=\n)")
@@ -37,8 +39,7 @@ def lay_out(text: str) -> Laid:
     """
     blocks = _blocks("\n\n" + text.strip("\n") + "\n\n")
     sample = "\n".join(block.text for block in blocks[: _SAMPLE // 4]).split("\n")[:_SAMPLE]
-    widths = sorted(map(len, sample))
-    width = widths[len(widths) * 99 // 100] if widths else 0
+    width = _width(map(len, sample))
     wrapped = width if width <= _WRAPPED else 0
     sizes = [block.text.count("\n") + 1 for block in blocks]
     if 2 * sum(size for size in sizes if size > _LONG) <= sum(sizes):
@@ -70,6 +71,18 @@ def _blocks(text: str) -> list[Raw]:
             found.append(Raw(body, blanks + len(piece) - len(body)))
         blanks = 1
     return found
+
+
+def _width(widths: Iterable[int]) -> int:
+    """Return the width that a hundredth of the lines reach or exceed, 0 where there are none."""
+    counts = Counter(widths)
+    lines = counts.total()
+    left = lines - lines * 99 // 100
+    for width in sorted(counts, reverse=True):
+        left -= counts[width]
+        if left <= 0:
+            return width
+    return 0
 
 
 def _begins(before: str, line: str, width: int) -> bool:
