@@ -18,8 +18,12 @@ demo: install
 	cd $(DEMO) && $(CURDIR)/$(BIN)/python -c 'from datasets import load_dataset; print(load_dataset("edos"))'
 	@echo 'Yours to try:  cd $(DEMO) && $(CURDIR)/$(BIN)/python -c '"'"'$(LOOK)'"'"
 
-test: install lint
-	$(BIN)/pytest -n 2 --dist worksteal
+# What lint says follows the tests, beside which it runs, in one piece; the end is that of both.
+test: install
+	@mkdir -p build
+	@$(MAKE) --no-print-directory lint > build/lint.log 2>&1 & lint=$$!; trap "kill $$lint" INT TERM; \
+	$(BIN)/pytest -n 2 --dist worksteal; tests=$$?; \
+	wait $$lint; linted=$$?; cat build/lint.log; exit $$((tests + linted))
 
 # All that starts no process, Hub or browser and trains nothing: for while one works.
 test-fast: install
