@@ -20,7 +20,7 @@ from edos_dataset.publishing.cards.books import BooksPart, books_card, labelled_
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels
 from edos_dataset.publishing.content import with_content
-from edos_dataset.publishing.layout import ConfigFiles, workers_for, write_config
+from edos_dataset.publishing.layout import ConfigFiles, write_config
 from edos_dataset.publishing.published import digests_of
 from edos_dataset.publishing.statistics import from_record
 from edos_dataset.runs.engines.base import Engine
@@ -45,8 +45,8 @@ def recipe_file(language: str) -> str:
 def write_books(
     folder: OutputFolder, language: str, config: str, shards: Sequence[Path], engine: Engine
 ) -> ConfigFiles:
-    """Begin the new set of a folder: let an engine's workers write the config of one language to `folder.prepared`,
-    unless the folder holds just what these shards give, and keep those of the others.
+    """Begin the new set of a folder: let an engine's workers prepare the config of one language, unless the folder
+    holds just what these shards give, and keep those of the others.
     """
     key = hash_json([config, [digest(path) for path in shards], code_hash(layout.__name__)])
     record = read_checked(folder.run / _record(language))
@@ -56,7 +56,8 @@ def write_books(
         written = from_record(ConfigFiles, record["written"])
         folder.prepare(keep=[*kept, *written.digests])
     else:
-        written = write_config(config, shards, folder.prepare(keep=kept), engine=workers_for(folder, engine))
+        folder.prepare(keep=kept)
+        written = write_config(config, shards, folder.shared, engine=engine.corpus)
     write_checked(folder.prepared / folder.run.name / _record(language), {"key": key, "written": vars(written)})
     return written
 

@@ -13,12 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.publishing.statistics import Statistics
-from edos_dataset.runs.engines.base import Engine, on_one_machine
+from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.passage import Group, groups_of
-from edos_dataset.runs.shards import digest
-from edos_dataset.runs.stores.paths import RemotePath
+from edos_dataset.runs.shards import digest, replacing
 from edos_dataset.schema import SPLITS, arrow_schema
 
 SHARES = (0.8, 0.1)
@@ -102,15 +100,6 @@ class FileWritten:
     documents: tuple[str, str]
 
 
-def workers_for(folder: OutputFolder, engine: Engine) -> Engine:
-    """Return what can write to `folder.prepared`: an engine's workers, but for those on other machines where that lies
-    on this one alone.
-    """
-    corpus = engine.corpus or LocalEngine()
-    there = not isinstance(folder.run, RemotePath) or on_one_machine(corpus)
-    return corpus if there else LocalEngine()
-
-
 def write_config(
     config: str, shards: Sequence[Path], folder: Path, rows_a_file: int = ROWS_A_FILE, engine: Engine | None = None
 ) -> ConfigFiles:
@@ -120,7 +109,7 @@ def write_config(
         config: one of `schema.CONFIGS`.
         shards: Parquet files with the columns of the config and `film` or `book`, by which the splits are parted, or
             `split`, where they have been before.
-        folder: the published folder; the files go to `folder/config`.
+        folder: the published folder, which all workers see; the files go to `folder/config`.
         rows_a_file: dialogues a file at most. A split without dialogues gets no file: `datasets` refuses to load a
             split without rows.
         engine: what carries out the tasks, all of them in this process's workers; by default this process.
@@ -181,14 +170,15 @@ def write_file(task: FileTask) -> FileWritten:
     """Write one file of a config."""
     counted, arrow_bytes = Statistics(), 0
     first = last = None
-    with pq.ParquetWriter(task.target, task.schema, compression="zstd", write_page_index=True) as writer:
-        for table in _groups(task):
-            arrow_bytes += sum(pa.ipc.get_record_batch_size(batch) for batch in table.to_batches())
-            writer.write_table(table, row_group_size=ROW_GROUP)
-            first = first or table["document_id"][0].as_py()
-            last = counted.add(task.split, table, last)
-    size = task.target.stat().st_size
-    return FileWritten(task.target, digest(task.target), size, arrow_bytes, counted, (str(first), str(last)))
+    with replacing(task.target) as temporary:
+        with pq.ParquetWriter(temporary, task.schema, compression="zstd", write_page_index=True) as writer:
+            for table in _groups(task):
+                arrow_bytes += sum(pa.ipc.get_record_batch_size(batch) for batch in table.to_batches())
+                writer.write_table(table, row_group_size=ROW_GROUP)
+                first = first or table["document_id"][0].as_py()
+                last = counted.add(task.split, table, last)
+        size, known = temporary.stat().st_size, digest(temporary)
+    return FileWritten(task.target, known, size, arrow_bytes, counted, (str(first), str(last)))
 
 
 def _groups(task: FileTask) -> Iterator[pa.Table]:

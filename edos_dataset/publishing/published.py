@@ -11,7 +11,7 @@ from edos_dataset.publishing.cards import pictures
 from edos_dataset.publishing.cards.dataset import Origin, dataset_card, labelled_config
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels
 from edos_dataset.publishing.content import with_content
-from edos_dataset.publishing.layout import ConfigFiles, workers_for, write_config
+from edos_dataset.publishing.layout import ConfigFiles, write_config
 from edos_dataset.publishing.statistics import from_record
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import code_hash, hash_json
@@ -32,7 +32,7 @@ def prepare_published(
     origin: Origin,
     engine: Engine,
 ) -> list[ConfigFiles]:
-    """Write the configs, the picture of their labels and the card to `folder.prepared`; configs and picture only if the
+    """Prepare the configs, the picture of their labels and the card in a folder; configs and picture only if the
     folder does not hold just what these shards give. The caller adds what else belongs there, and commits.
 
     Args:
@@ -52,8 +52,8 @@ def prepare_published(
         prepared = folder.prepare(keep=[*digests_of(configs), *[LABEL_PICTURE] * bool(labelled)])
     else:
         prepared = folder.prepare()
-        workers = workers_for(folder, engine)
-        configs = [write_config(config, shards, prepared, engine=workers) for config, shards in outputs.items()]
+        corpus = engine.corpus
+        configs = [write_config(config, shards, folder.shared, engine=corpus) for config, shards in outputs.items()]
         files = digests_of(configs)
         labelled = labelled_config(configs)
         if labelled:

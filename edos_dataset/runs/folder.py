@@ -52,6 +52,7 @@ class OutputFolder:
 
     Attributes:
         prepared: where the set is prepared.
+        shared: likewise, by workers: what all machines see of it.
 
     Raises:
         FolderError: on entering: `path` is no folder, holds something that this command did not write, cannot be
@@ -61,7 +62,7 @@ class OutputFolder:
     def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False, others: bool = False) -> None:
         self.path, self.command, self.leads, self.force, self.others = path, command, leads, force, others
         self.run = path / ".run"
-        self.prepared = self.run / commit.PREPARED
+        self.prepared = self.shared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
         self._lock = FileLock(str(self.run / "lock"), timeout=PATIENCE if others else 0)
 

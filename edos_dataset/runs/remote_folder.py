@@ -12,6 +12,7 @@ import json
 import shutil
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 
@@ -34,7 +35,9 @@ def output_folder(
 
 
 class RemoteFolder(OutputFolder):
-    """A folder of a store; see `OutputFolder`. What is to be committed is prepared on this machine."""
+    """A folder of a store; see `OutputFolder`. What is to be committed is prepared on this machine, and sent by the
+    commit; what workers prepare, wherever they are, they send themselves.
+    """
 
     def __init__(
         self, path: RemotePath, command: str, leads: bool = True, force: bool = False, others: bool = False
@@ -42,6 +45,7 @@ class RemoteFolder(OutputFolder):
         """Take hold of nothing yet."""
         super().__init__(path, command, leads, force, others)
         self._place, self._hold = path, StoreLock(path / ".run" / "lock")
+        self.shared: RemotePath = path / ".run" / commit.PREPARED
         self._aside: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> "RemoteFolder":
@@ -83,27 +87,28 @@ class RemoteFolder(OutputFolder):
         if self._hold.lost and isinstance(error, KeyboardInterrupt):
             raise self._lost() from error
 
+    def prepare(self, keep: Collection[str] = ()) -> Path:
+        """Return an empty folder of this machine; `shared` is empty, too."""
+        self.shared.remove_below()
+        return super().prepare(keep)
+
     def commit(self) -> None:
         """Let everything prepared take the place of what an earlier commit put here (see above)."""
         self._check_edited()
         if self._hold.lost:
             raise self._lost()
         run, before = self._place / ".run", commit.committed(self.path)
-        names = sorted(
-            path.relative_to(self.prepared).as_posix() for path in self.prepared.rglob("*") if path.is_file()
-        )
-        own = [name for name in names if name.startswith(".run/")]
-        new = [name for name in names if name not in own]
+        here = sorted(path.relative_to(self.prepared).as_posix() for path in self.prepared.rglob("*") if path.is_file())
+        there = [path.relative_to(self.shared).as_posix() for path, _ in self.shared.below()]
+        new = [name for name in (*here, *there) if not name.startswith(".run/")]
         for name in commit.foreign(self.path, before, {*self._keep, *new}, new):
             raise self._foreign(name)
-        aside = run / commit.PREPARED
-        aside.remove_below()
-        for name in names:
-            with uploaded(aside / name) as temporary:
+        for name in here:
+            with uploaded(self.shared / name) as temporary:
                 shutil.copyfile(self.prepared / name, temporary)
         files = {name: before[name] for name in self._keep}
-        files |= {name: digest(self.prepared / name) for name in new}
-        write_checked(run / commit.JOURNAL, {"files": files, "new": names})
+        files |= {name: digest(self.shared / name) for name in new}
+        write_checked(run / commit.JOURNAL, {"files": files, "new": [*here, *there]})
         finish(self._place)
 
     def discard(self) -> None:

@@ -1,7 +1,5 @@
 """The published folder: `datasets` loads all of it, whatever the shards were."""
 
-from types import SimpleNamespace
-
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
@@ -11,9 +9,8 @@ from hypothesis import strategies as st
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import layout
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.layout import split_of, workers_for, write_config
+from edos_dataset.publishing.layout import split_of, write_config
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema import CONFIGS, SPLITS, features
 from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
 
@@ -178,12 +175,3 @@ def test_a_file_reads_the_shards_that_it_is_made_of_alone(tmp_path, monkeypatch)
         for row in pq.read_table(tmp_path / "out" / name)["document_id"].to_pylist()
     ]
     assert stay == films
-
-
-def test_who_can_write_what_is_prepared(tmp_path):
-    local, spanning = LocalEngine(2), SimpleNamespace()
-    spanning.corpus = spanning
-    here, there = (SimpleNamespace(run=path) for path in (tmp_path, place_of("memory://bucket/edos") / ".run"))
-    assert workers_for(here, local) is local and workers_for(there, local) is local
-    assert workers_for(here, spanning) is spanning
-    assert workers_for(there, spanning).workers == 1

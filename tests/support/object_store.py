@@ -1,9 +1,12 @@
-"""An S3 server of this process, and a wire to it that breaks."""
+"""An S3 server of this process, and a wire to it, or to another server, that breaks."""
 
+import io
 import random
 import socket
 import threading
+import zipfile
 from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -28,21 +31,26 @@ def s3_server(folder):
     server.start()
     host, port = server.get_host_and_port()
     try:
-        with pointing_to(f"http://{host}:{port}", folder):
+        with pointing_to(aws(f"http://{host}:{port}"), folder):
             yield boto3.client("s3", endpoint_url=f"http://{host}:{port}")
     finally:
         server.stop()
 
 
+def aws(endpoint):
+    """The environment for an S3 server."""
+    given = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "REGION": "us-east-1", "ENDPOINT_URL": endpoint}
+    return {f"AWS_{name}": value for name, value in given.items()}
+
+
 @contextmanager
-def pointing_to(endpoint, folder):
-    """Set the environment of this process, and of those that it starts, to an endpoint."""
+def pointing_to(environment, folder):
+    """Set the environment of this process, and of those that it starts, to a server."""
     from edos_dataset.runs.stores import addresses
 
     with pytest.MonkeyPatch.context() as patch:
-        given = {"ACCESS_KEY_ID": KEY, "SECRET_ACCESS_KEY": SECRET, "REGION": "us-east-1", "ENDPOINT_URL": endpoint}
-        for name, value in given.items():
-            patch.setenv(f"AWS_{name}", value)
+        for name, value in environment.items():
+            patch.setenv(name, value)
         patch.setenv("EDOS_COPIES", str(folder))
         addresses._store.cache_clear()
         try:
@@ -123,3 +131,31 @@ def film(number, lines=40):
         said = f"In film{number} we say{line} what{number} nobody{line} hears{number}."
         cues.append(f"{line + 1}\n{clock},000 --> {clock},900\n- {said}\n")
     return "\n".join(cues)
+
+
+@contextmanager
+def broken_wire(url, environment, folder, **how):
+    """Set the environment to a wire that leads to a server.
+
+    Args:
+        url: of the server.
+        environment: gives the environment for an address.
+        folder: for copies of objects.
+        how: of `Wire`.
+    """
+    wire = Wire(urlsplit(url).port, **how)
+    try:
+        with pointing_to(environment(wire.url), folder):
+            yield wire
+    finally:
+        wire.close()
+
+
+def archive_of_films(films):
+    """Return the bytes of a zip of as many subtitles, and beside each 2 MB of noise."""
+    packed, noise = io.BytesIO(), random.Random(5)
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(films):
+            archive.writestr(f"subs/large {number}.bin", noise.randbytes(2 << 20))
+            archive.writestr(f"subs/film {number}.srt", film(number), zipfile.ZIP_DEFLATED)
+    return packed.getvalue()

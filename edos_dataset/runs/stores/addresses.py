@@ -45,6 +45,10 @@ def _store(scheme: str, bucket: str, process: int) -> Store:
         from edos_dataset.runs.stores.s3 import S3Store
 
         return S3Store(bucket)
+    if scheme == "gs":
+        from edos_dataset.runs.stores.gcs import GoogleStore
+
+        return GoogleStore(bucket)
     from edos_dataset.runs.stores.filesystems import FsspecStore
 
     return FsspecStore(scheme, bucket)

@@ -16,6 +16,10 @@ class StoreError(RuntimeError):
     """A store cannot be used, or does not answer; the message says why and what to do, and no secret."""
 
 
+class TornError(Exception):
+    """An answer ends before its end."""
+
+
 class Status(NamedTuple):
     """What a store says of an object.
 

@@ -1,4 +1,4 @@
-"""Any store that fsspec knows: Google Cloud Storage by gcsfs, the Hub, and for tests memory."""
+"""Stores that fsspec knows: the Hub, which is only read, and for tests memory."""
 
 import os
 import time
@@ -8,8 +8,6 @@ from typing import Any
 
 from edos_dataset.runs.stores.base import Status, StoreError, T, changed, patiently
 
-_EXTRAS = {"gs": ("gcsfs", 'pip install "edos-dataset[gs]"')}
-
 
 class FsspecStore:
     """A bucket, or on the Hub all that is there; see `Store`.
@@ -17,9 +15,6 @@ class FsspecStore:
     What was written is compared by its size, and its digest is known by reading it again. How long ago something was
     written is told by the clock of this machine, and a lock that is there is looked at and then written, as fsspec has
     no condition for that.
-
-    Raises:
-        ModuleNotFoundError: what fsspec needs for it is not installed.
     """
 
     def __init__(self, scheme: str, bucket: str) -> None:
@@ -28,11 +23,7 @@ class FsspecStore:
 
         self._scheme, self.bucket = scheme, bucket
         given: dict[str, Any] = {"endpoint": os.environ.get("HF_ENDPOINT")} if scheme == "hf" else {}
-        try:
-            self._files: Any = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True, **given)
-        except ImportError as error:
-            name, install = _EXTRAS.get(scheme, (scheme, "install it"))
-            raise ModuleNotFoundError(f"{scheme}:// needs {name}: {install}") from error
+        self._files: Any = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True, **given)
 
     def status(self, key: str) -> Status | None:
         """Return what is known of an object."""
@@ -124,11 +115,7 @@ class FsspecStore:
 
 
 def _status(found: dict[str, Any]) -> Status:
-    tag: Any = next(
-        (found[name] for name in ("etag", "ETag", "md5Hash", "blob_id", "xet_hash") if found.get(name)), None
-    )
-    when: Any = next(
-        (found[name] for name in ("mtime", "updated", "last_modified", "created") if found.get(name)), None
-    )
+    tag: Any = next((found[name] for name in ("blob_id", "xet_hash") if found.get(name)), None)
+    when: Any = found.get("created")
     written = when.timestamp() if hasattr(when, "timestamp") else time.time()
     return Status(int(found["size"] or 0), str(tag or f"{found['size']} {when}"), None, time.time() - written)

@@ -79,8 +79,8 @@ class StoreLock:
         if there.age > DEAD or (here and _is_dead(owner.get("process"))):
             return there.tag
         raise HeldError(
-            f"{_named(owner)} is running in {self.path.parent.parent} (its last sign of life was {there.age:.0f} s "
-            f"ago; if it was killed, the folder is free {DEAD:.0f} s after that)"
+            f"{_named(owner)} is running in {self.path.parent.parent} (its last sign of life was "
+            f"{max(there.age, 0.0):.0f} s ago; if it was killed, the folder is free {DEAD:.0f} s after that)"
         )
 
     def _write(self, tag: str | None) -> str | None:

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.runs.stores.base import Status, StoreError, T, patiently
-from edos_dataset.runs.stores.s3_answers import TornError, connect, listed, passing, tag_of
+from edos_dataset.runs.stores.base import Status, StoreError, T, TornError, patiently
+from edos_dataset.runs.stores.s3_answers import connect, listed, passing, tag_of
 
 _MOST_AT_ONCE = 1 << 30
 """Bytes that go in one request; more go in parts, each with a checksum of its own."""

@@ -8,17 +8,13 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from edos_dataset.runs.stores.base import StoreError, changed
+from edos_dataset.runs.stores.base import StoreError, TornError, changed
 
 _PASSING_CODES = {
     *("SlowDown", "Throttling", "ThrottlingException", "RequestTimeout", "RequestTimeTooSkewed", "InternalError"),
     *("BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch", "ConditionalRequestConflict", "OperationAborted"),
 }
 _KEY_CODES = {"ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "TokenRefreshRequired"}
-
-
-class TornError(Exception):
-    """An answer ends before its end."""
 
 
 def tag_of(answer: dict[str, Any]) -> str:

@@ -1,16 +1,13 @@
 """Runs from and to an S3 server: the bytes of a folder here, over a wire that breaks, after a kill, by one of two."""
 
-import io
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 import pytest
@@ -26,7 +23,7 @@ from edos_dataset.runs.stores.paths import RemotePath, place_of
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.found import SourceError
 from edos_dataset.sources.inventory import find_films
-from object_store import KEY, SECRET, Wire, film, pointing_to, s3_server
+from object_store import KEY, SECRET, archive_of_films, aws, broken_wire, film, s3_server
 from sudden_death import untimed
 
 pytestmark = pytest.mark.slow
@@ -65,16 +62,6 @@ def expected(tmp_path_factory):
     return content(folder / "out")
 
 
-@contextmanager
-def broken_wire(client, folder, **how):
-    wire = Wire(urlsplit(client.meta.endpoint_url).port, **how)
-    try:
-        with pointing_to(wire.url, folder):
-            yield wire
-    finally:
-        wire.close()
-
-
 def content(out):
     """The shards, and all that is published, but for what the manifest tells of time and machine."""
     shards = {path.name: path.read_bytes() for path in out.glob(".run/0[1-9]-*/*.parquet")}
@@ -93,7 +80,7 @@ def downloaded(client, prefix, folder):
 
 def test_the_same_bytes_over_a_wire_that_breaks(s3, expected, tmp_path, monkeypatch):
     monkeypatch.setattr("edos_dataset.runs.stores.base.WAIT", 0.001)
-    with broken_wire(s3, tmp_path / "copies", cut=0.2) as wire:
+    with broken_wire(s3.meta.endpoint_url, aws, tmp_path / "copies", cut=0.2) as wire:
         manifest = make("s3://films/one", "s3://sets/cut")
         out = place_of("s3://sets/cut")
         facts = folder_facts(out)
@@ -137,24 +124,25 @@ def made(client):
 
 
 def test_of_a_large_archive_only_what_is_needed_moves(s3, tmp_path):
-    packed, noise = io.BytesIO(), random.Random(5)
-    with zipfile.ZipFile(packed, "w") as archive:
-        for number in range(8):
-            archive.writestr(f"subs/large {number}.bin", noise.randbytes(2 << 20))
-            archive.writestr(f"subs/film {number}.srt", film(number), zipfile.ZIP_DEFLATED)
-    s3.put_object(Bucket="films", Key="all/en.zip", Body=packed.getvalue())
-    with broken_wire(s3, tmp_path / "copies") as wire:
-        films = find_films([place_of("s3://films/all/en.zip")], "en").films
-        directory = wire.received
-        for files in films["files"].to_pylist():
-            file = files[0]
-            data = read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"])
-            assert data.decode() == film(int(file["member"][-5]))
-    assert films.num_rows == 8
-    assert directory < 80_000 and wire.received < 200_000 < len(packed.getvalue()) / 50
-    s3.put_object(Bucket="films", Key="all/en.zip", Body=packed.getvalue()[:-1] + b"x")
+    packed = archive_of_films(8)
+    s3.put_object(Bucket="films", Key="all/en.zip", Body=packed)
+    with broken_wire(s3.meta.endpoint_url, aws, tmp_path / "copies") as wire:
+        look_into("s3://films/all/en.zip", 8, wire, len(packed))
+    s3.put_object(Bucket="films", Key="all/en.zip", Body=packed[:-1] + b"x")
     with pytest.raises(Exception, match="was changed while it was read"):
-        read_bytes("s3://films/all/en.zip", films["files"][0][0]["member"].as_py(), 1 << 20)
+        read_bytes("s3://films/all/en.zip", "subs/film 0.srt", 1 << 20)
+
+
+def look_into(address, count, wire, size):
+    """Read every film of an archive and see that little moves."""
+    films = find_films([place_of(address)], "en").films
+    directory = wire.received
+    for files in films["files"].to_pylist():
+        file = files[0]
+        data = read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"])
+        assert data.decode() == film(int(file["member"][-5]))
+    assert films.num_rows == count
+    assert directory < 80_000 and wire.received < 25_000 * count < size / 50
 
 
 def test_what_cannot_be_had(s3, monkeypatch, tmp_path):
@@ -165,7 +153,10 @@ def test_what_cannot_be_had(s3, monkeypatch, tmp_path):
     with pytest.raises(StoreError, match="there is no bucket 'nowhere'"):
         make("s3://films/one", "s3://nowhere/out")
     monkeypatch.setattr("edos_dataset.runs.stores.base.WAIT", 0.001)
-    with broken_wire(s3, tmp_path, cut=1.0, longest=10), pytest.raises(StoreError, match="the same command goes on"):
+    with (
+        broken_wire(s3.meta.endpoint_url, aws, tmp_path, cut=1.0, longest=10),
+        pytest.raises(StoreError, match="the same command goes on"),
+    ):
         find_films([place_of("s3://films/one")], "en")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)

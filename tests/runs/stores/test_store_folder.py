@@ -41,7 +41,7 @@ def put(out, files, keep=(), command="toy", force=False):
     with output_folder(out, command, force=force) as folder:
         prepared = folder.prepare(keep)
         for name, text in files.items():
-            write_text(prepared / name, text)
+            write_text((folder.shared if "/" in name else prepared) / name, text)  # as workers and the leader do
         folder.commit()
 
 
@@ -93,6 +93,8 @@ def test_killed_at_any_step(before, monkeypatch):
         assert after in (before, NEW)
         check_whole(out)
         seen.add((whole, after == NEW))
+        put(out, {"README.md": "last"})  # and nothing of what was prepared before
+        assert texts(out) == {"README.md": "last"}
     assert moment > 15 and seen >= {(True, False), (False, True)}
 
 
