@@ -105,6 +105,8 @@ def main(
     context.with_resource(only_the_first_prints())
     level = logging.DEBUG if verbose else logging.ERROR if quiet else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    if not verbose:
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # it tells of cut connections, tried again, by tracebacks
 
 
 for command in (
