@@ -18,6 +18,7 @@ from edos_dataset.cleaning.shingles import sketch
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
 from edos_dataset.runs.partitions import Keys, PartitionedStep
+from edos_dataset.runs.passage import count_rows, count_together
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import KEY, REASON, keyed
 from edos_dataset.text import hash64, normalise
@@ -164,7 +165,7 @@ class DropDuplicates(PartitionedStep):
             return
         columns = ("dialogue_id", "language", "turns.list.element.text")
         likeness = Likeness(_sketches, columns, self.share, _LEAST, DUPLICATE, self.memory)
-        decide_alike(likeness, sum(map(_count_words, shards)), shards, removals, folder, engine)
+        decide_alike(likeness, count_together(_count_words, shards, folder, engine), shards, removals, folder, engine)
 
     @property
     def limit_of_key(self) -> int:
@@ -178,7 +179,7 @@ class DropDuplicates(PartitionedStep):
 
     def count(self, shard: Path) -> int:
         """Return the number of dialogues."""
-        return int(pq.read_metadata(shard).num_rows)
+        return count_rows(shard)
 
     def keys(self, table: pa.Table) -> Keys:
         """Return a hash of each dialogue's keys."""

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.shingles import sketch
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
 from edos_dataset.runs.partitions import SharedStep
+from edos_dataset.runs.passage import count_rows, count_together
 from edos_dataset.runs.pipeline import Unit, check_ranges
 from edos_dataset.runs.removals import nothing_leaves
 from edos_dataset.sources.books.leaving import books_that_left
@@ -61,7 +61,7 @@ class _DropSame(SharedStep):
             return
         columns = ("document_id", "language", *self.columns)
         likeness = Likeness(self.sketches, columns, self.share, _LEAST, self.reason, self.memory)
-        documents = sum(pq.read_metadata(shard).num_rows for shard in shards)
+        documents = count_together(count_rows, shards, folder, engine)
         decide_alike(likeness, documents * _HASHES, shards, removals, folder, engine)
 
     def sketches(self, table: pa.Table) -> pa.Table:

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.passage import Group, Passage, carry_out, groups_of, partitions_for
@@ -41,6 +42,7 @@ BYTES_A_HASH = 1500
 (benchmarks/same_films.py).
 """
 
+_BYTES_A_PAIR = 128  # that are added up: their table, and where each one is in it
 _LEAST_TOLD = 8  # hashes that two sketches must share; fewer say too little of what the units share
 
 SKETCH = pa.schema(
@@ -149,7 +151,15 @@ class Comparison(Passage):
             task: the partition, and the number of files.
         """
         part, files = task
-        sketches = self.read_part("sketches", part, files)
+        slices = self.read_slices("sketches", part, files, BYTES_A_HASH)
+        self.write_parts("pairs", part, map(self._paired, slices))
+
+    def judge(self, part: int) -> None:
+        """Name the pairs of a partition's units that are alike."""
+        slices = self.read_slices("pairs", part, self.parts, _BYTES_A_PAIR)
+        self.write("alike", part, pa.concat_tables(map(_alike, slices)))
+
+    def _paired(self, sketches: pa.Table) -> pa.Table:
         # what only one unit says is most of it, and pairs nothing
         sketches = sketches.filter(pa.array(_repeated(sketches["key"].to_numpy())))
         columns = {name: sketches[name].to_numpy() for name in sketches.column_names}
@@ -160,13 +170,7 @@ class Comparison(Passage):
         pairs, times = np.unique(np.concatenate(shared), return_counts=True)
         units = {name: values[first] for name, values in columns.items()}
         counted = self._pairs(units, *np.divmod(pairs, max(len(first), 1)), times)
-        self.write_parts("pairs", part, [counted.append_column("key", scattered(counted["place"]))])
-
-    def judge(self, part: int) -> None:
-        """Name the pairs of a partition's units that are alike."""
-        pairs = _added_up(self.read_part("pairs", part, self.parts))
-        alike = pairs.filter(pa.array(pairs["shared"].to_numpy() >= pairs["needed"].to_numpy()))
-        self.write("alike", part, alike.select(ALIKE.names))
+        return counted.append_column("key", scattered(counted["place"]))
 
     def _pairs(
         self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray, shared: np.ndarray
@@ -233,8 +237,7 @@ def _partners(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield worse, worse - distance
 
 
-def _added_up(pairs: pa.Table) -> pa.Table:
-    """Return each pair once, with the sum of its hashes."""
-    facts = ["place", "order", "better_place", "better_order", "needed"]
-    added = pairs.group_by(facts, use_threads=False).aggregate([("shared", "sum")])
-    return added.rename_columns([name.removesuffix("_sum") for name in added.column_names]).select([*facts, "shared"])
+def _alike(pairs: pa.Table) -> pa.Table:
+    """Return each pair once that shares as many hashes as it takes."""
+    added = pairs.group_by([*ALIKE.names, "needed"], use_threads=False).aggregate([("shared", "sum")])
+    return added.filter(pc.greater_equal(added["shared_sum"], added["needed"])).select(ALIKE.names)

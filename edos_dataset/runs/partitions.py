@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.passage import Group, Passage, carry_out, groups_of, partitions_for
+from edos_dataset.runs.passage import Group, Passage, carry_out, count_together, groups_of, partitions_for
 from edos_dataset.runs.pipeline import CorpusStep
 from edos_dataset.runs.removals import Leaving
 from edos_dataset.runs.shards import read_shard
@@ -105,7 +105,8 @@ def decide_in_parts(
     """Write what leaves, as `SharedStep.decide_together`; the number of partitions doesn't change it, either."""
     if not shards:
         return
-    parts = partitions_for(sum(map(step.count, shards)), step.bytes_a_unit, step.partition_bytes)
+    units = count_together(step.count, shards, folder, engine)
+    parts = partitions_for(units, step.bytes_a_unit, step.partition_bytes)
     groups = groups_of(shards)
     job = _Job(parts, folder, step, len(groups), Leaving.of(len(shards), folder))
     carry_out(engine, job.count, groups)
@@ -129,10 +130,8 @@ class _Job(Passage):
 
     def find_frequent(self, part: int) -> None:
         """Name the keys of a partition that come too often."""
-        counts = self.read_part("counts", part, self.groups)
-        total = counts.group_by("key", use_threads=False).aggregate([("count", "sum")])
-        frequent = total.filter(pc.greater(total["count_sum"], self.step.limit_of_key))
-        self.write("frequent", part, frequent.select(["key"]).sort_by("key"))
+        slices = self.read_slices("counts", part, self.groups, self.step.bytes_a_unit)
+        self.write("frequent", part, pa.concat_tables(map(self._frequent, slices)).sort_by("key"))
 
     def collect(self, group: Group) -> None:
         """Collect the occurrences of these keys in the shards of a group."""
@@ -142,11 +141,16 @@ class _Job(Passage):
 
     def rank(self, part: int) -> None:
         """Name the surplus of a partition."""
-        self.leaving.note(part, self.step.surplus(self.read_part("occurrences", part, self.groups)))
+        slices = self.read_slices("occurrences", part, self.groups, self.step.bytes_a_unit)
+        self.leaving.note(part, pa.concat_tables(map(self.step.surplus, slices)))
 
     def _counted(self, path: Path) -> pa.Table:
         keys, counts = np.unique(self.step.keys(self._shard(path)), return_counts=True)
         return pa.table({"key": keys, "count": counts})
+
+    def _frequent(self, counts: pa.Table) -> pa.Table:
+        total = counts.group_by("key", use_threads=False).aggregate([("count", "sum")])
+        return total.filter(pc.greater(total["count_sum"], self.step.limit_of_key)).select(["key"])
 
     def _occurrences(self, number: int, path: Path, frequent: Keys) -> pa.Table:
         found = self.step.occurrences(self._shard(path), frequent)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from edos_dataset.runs.engines.base import Engine, T, on_one_machine
 from edos_dataset.runs.fingerprints import hash_json
@@ -22,7 +23,8 @@ _MOST_GROUPS = _BUSY = 512
 """Groups of shards, and partitions that keep enough workers busy: a partition opens the file of every group, which
 takes 75 µs of the processor.
 """
-_BUFFER = 1 << 25  # bytes of rows that wait until they are parted
+_BYTES_A_SLICE = 1 << 25  # less than a shard takes
+_BUFFER = 1 << 23  # bytes of rows that wait until they are parted
 
 
 class Group(NamedTuple):
@@ -73,15 +75,20 @@ class Passage:
         """The phase that the step begins (its folder), for whoever watches the workers."""
         return self.folder.parent.name
 
-    def write(self, what: str, number: int, table: pa.Table) -> None:
-        """Write a table as a whole."""
+    def write(self, what: str, number: int, table: pa.Table, rows: int | None = None) -> None:
+        """Write a table as a whole, or in pieces of so many rows at most."""
         with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, table.schema) as file:
-            file.write_table(table)
+            file.write_table(table, rows)
 
     def read(self, what: str, number: int) -> pa.Table:
         """Return what `write` wrote."""
         with pa.OSFile(os.fspath(self._path(what, number))) as source:
             return pa.ipc.open_file(source).read_all()
+
+    def read_pieces(self, what: str, number: int) -> Iterator[pa.RecordBatch]:
+        """Yield the pieces of what `write` wrote: memory does not grow with the file."""
+        with pa.OSFile(os.fspath(self._path(what, number))) as source, pa.ipc.open_file(source) as file:
+            yield from map(file.get_batch, range(file.num_record_batches))
 
     def write_parts(self, what: str, number: int, tables: Iterable[pa.Table]) -> None:
         """Write tables, at least one, as a batch for each partition of their column `key`, numbers from 0; and where
@@ -115,6 +122,22 @@ class Passage:
                 batches += [file.get_batch(place) for place in range(part, file.num_record_batches, self.parts)]
         return pa.Table.from_batches(batches)
 
+    def read_slices(self, what: str, part: int, files: int, bytes_a_row: int) -> Iterator[pa.Table]:
+        """Yield a partition as `read_part` gives it, but in tables each of which has all rows of its keys, so many of
+        these that what is made of one takes about `_BYTES_A_SLICE`: a large partition takes no more than a small one.
+
+        Args:
+            what: the files.
+            part: the partition.
+            files: their number.
+            bytes_a_row: memory that is taken for each row.
+        """
+        table = self.read_part(what, part, files)
+        slices = max(1, -(-len(table) * bytes_a_row // _BYTES_A_SLICE))
+        owners = table["key"].to_numpy() // np.uint64(self.parts) % np.uint64(slices)
+        for number in range(slices):
+            yield table.filter(pa.array(owners == number)) if slices > 1 else table
+
     def _path(self, what: str, number: int) -> Path:
         return self.folder / f"{what}-{number}.arrow"
 
@@ -124,6 +147,29 @@ def partitions_for(units: int, bytes_a_unit: int, memory: int) -> int:
     size = units * bytes_a_unit
     few = min(max(-(-units // _UNITS_A_PARTITION), -(-size // _BYTES_A_PARTITION)), _BUSY)
     return min(max(1, -(-size // memory), few), _MOST_PARTITIONS)
+
+
+def count_together(count: Callable[[Path], int], shards: Sequence[Path], folder: Path, engine: Engine) -> int:
+    """Return what `count` gives of all shards together. Tasks look at them: what a footer takes stays with the process
+    that reads it, 50 kB a shard.
+    """
+    job, groups = _Count(1, folder, count), groups_of(shards)
+    carry_out(engine, job.count_group, groups)
+    return sum(job.read("units", group.number)["units"][0].as_py() for group in groups)
+
+
+def count_rows(shard: Path) -> int:
+    """Return the rows of a shard, from its footer alone."""
+    return int(pq.read_metadata(shard).num_rows)
+
+
+@dataclass(frozen=True)
+class _Count(Passage):
+    count: Callable[[Path], int]
+
+    def count_group(self, group: Group) -> None:
+        """Count what the shards of a group hold."""
+        self.write("units", group.number, pa.table({"units": [sum(map(self.count, group.paths))]}))
 
 
 def passage_folder(folder: Path, engine: Engine) -> Path:

@@ -4,8 +4,8 @@ import hashlib
 import os
 from multiprocessing.pool import ThreadPool
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
@@ -28,11 +28,10 @@ def with_contents(films: pa.Table) -> pa.Table:
     """
     flat, offsets = unnest(films, "files")
     columns = {field.name: flat.field(field.name) for field in FILE}
-    locations, stamps = columns["location"].to_pylist(), columns["stamp"].to_pylist()
-    loose = np.flatnonzero(columns["member"].is_null().to_numpy(zero_copy_only=False)).tolist()
+    loose, stamps = columns["member"].is_null(), columns["stamp"]
     with ThreadPool(_THREADS) as threads:
-        for row, content in zip(loose, threads.imap(_content, [locations[row] for row in loose], 64), strict=True):
-            stamps[row] = content or stamps[row]
+        contents = pa.array(threads.imap(_content, columns["location"].filter(loose).to_pylist(), 64), pa.string())
+    stamps = pc.replace_with_mask(stamps, loose, pc.coalesce(contents, stamps.filter(loose)))
     lists = nest(offsets, FILE, {**columns, "stamp": stamps})
     return films.set_column(films.column_names.index("files"), films.schema.field("files"), lists)
 

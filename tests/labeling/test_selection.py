@@ -1,6 +1,7 @@
 """Selection of dialogues: by score, ties by id, whatever the shards."""
 
 import math
+import random
 import tempfile
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edos_dataset.labeling import selection
 from edos_dataset.labeling.selection import SelectDialogues
+from edos_dataset.runs import passage
 from edos_dataset.runs.pipeline import REMOVALS
 from edos_dataset.runs.shards import write_shard
 
@@ -46,10 +49,10 @@ def selected(shards, top, by="emotionality"):
     st.randoms(use_true_random=False),
     st.sampled_from(["emotionality", "confidence"]),
 )
-def test_the_first_by_score_then_id(scores, top, shards, random, by):
+def test_the_first_by_score_then_id(scores, top, shards, dice, by):
     rows = [(f"film#{number}", float(np.float32(score))) for number, score in enumerate(scores)]
     expected = {dialogue_id for dialogue_id, _ in sorted(rows, key=lambda row: (-row[1], row[0]))[:top]}
-    shuffled = random.sample(rows, len(rows))
+    shuffled = dice.sample(rows, len(rows))
     assert set(selected([shuffled[start::shards] for start in range(shards)], top, by)) == expected
 
 
@@ -71,10 +74,29 @@ def test_the_first_by_score_then_id(scores, top, shards, random, by):
         ([[("b", math.nan), ("a", None), ("c", 0.2)]], 2, ["a", "c"]),
         ([[("a", math.nan), ("b", 0.0)]], 2, ["a", "b"]),
         ([[("a", math.nan), ("b", math.nan)]], 0, []),
+        ([[("a", 0.0), ("c", -0.0)], [("b", 0.0), ("d", -0.0)]], 3, ["a", "c", "b"]),  # zeros of either sign
+        ([[("a", math.inf), ("b", 0.5)], [("c", 3.0e38)]], 1, ["a"]),
+        ([[("a", -0.5), ("b", -2.0)], [("c", -0.25), ("d", None)]], 3, ["a", "c", "d"]),
+        ([[("é", 0.5), ("z", 0.5)], [("\U0001f600", 0.5), ("\uffff", 0.5)]], 3, ["é", "z", "\uffff"]),
+        ([[("a", 0.5), ("a", 0.5)], [("b", 0.5)]], 1, ["a", "a"]),
     ],
 )
 def test_cases(shards, top, expected):
     assert selected(shards, top) == expected
+
+
+def test_ties_in_many_groups_and_pieces(monkeypatch):
+    monkeypatch.setattr(passage, "_MOST_GROUPS", 3)
+    monkeypatch.setattr(selection, "_ROWS", 4)
+    ids = [f"{number:03d}" for number in range(100)]
+    shards = [[(each, 0.5) for each in random.Random(1).sample(ids, 100)[start::7]] for start in range(7)]
+    for top in (1, 50, 99):
+        assert sorted(selected([*shards, [("best", 0.6), ("worst", 0.4)]], top + 1)) == [*ids[:top], "best"]
+
+
+def test_next_scores_are_told_apart():
+    scores = np.nextafter(np.float32(0.5), np.float32([0, 1, 0.5]))
+    assert selected([[("a", float(scores[0]))], [("b", float(scores[1])), ("c", 0.5)]], 2) == ["b", "c"]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,10 @@ STEPS = [CapUtterances(3), CapUtterances(3, memory=600), DropDuplicates(share=No
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_process_that_leads_reads_nothing_of_what_leaves(tmp_path, monkeypatch, step):
-    engine, read = Watching(), []
+    engine, read, footers = Watching(), [], []
+    monkeypatch.setattr(
+        pq, "read_metadata", lambda path: footers.append(engine.inside) or pq.ParquetFile(path).metadata
+    )
 
     def watched(name, function):
         def call(self, what, *arguments):
@@ -99,17 +102,19 @@ def test_the_process_that_leads_reads_nothing_of_what_leaves(tmp_path, monkeypat
     paths = shard_paths(tmp_path, 6)
     removals = [tmp_path / "removals" / path.name for path in paths]
     assert step.decide_together(paths, removals, tmp_path / "work", engine) is None
+    assert footers and all(footers)  # what these take would stay
     assert sum(pq.read_metadata(path).num_rows for path in removals) > 6
-    assert {what for inside, _, what in read if not inside} <= {"left"}  # a number a partition
+    assert {what for inside, _, what in read if not inside} <= {"left", "units"}  # a number a partition or group
     assert (True, "read_part", "surplus") in read
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_groups_of_shards_bound_the_files_and_change_nothing(tmp_path, monkeypatch, step):
     paths, found = shard_paths(tmp_path, 7), []
-    for most, buffer in ((512, 1 << 25), (3, 1 << 25), (2, 100)):
+    for most, buffer, piece in ((512, 1 << 25, 1 << 25), (3, 1 << 25, 1 << 12), (2, 100, 100)):
         monkeypatch.setattr(passage, "_MOST_GROUPS", most)
         monkeypatch.setattr(passage, "_BUFFER", buffer)
+        monkeypatch.setattr(passage, "_BYTES_A_SLICE", piece)
         work = tmp_path / str(most)
         removals = [work / "removals" / path.name for path in paths]
         step.decide_together(paths, removals, work, LocalEngine())
