@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import Bools
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.partitions import SharedStep
-from edos_dataset.runs.passage import Group, Passage, carry_out, groups_of, partitions_for
+from edos_dataset.runs.passage import Group, Passage, carry_out, count_together, groups_of, partitions_for
 from edos_dataset.runs.pipeline import REMOVALS
 from edos_dataset.runs.removals import nothing_leaves
 from edos_dataset.runs.shards import read_shard, write_shard
@@ -71,7 +71,8 @@ class VocabularyStep(SharedStep):
         if self.idle or not shards:
             nothing_leaves(removals, engine)
             return
-        parts = partitions_for(sum(map(_bytes, shards)) // _BYTES_A_WORD, _BYTES_OF_COUNT, _MEMORY)
+        size = count_together(_bytes, shards, folder, engine)
+        parts = partitions_for(size // _BYTES_A_WORD, _BYTES_OF_COUNT, _MEMORY)
         groups = groups_of(shards)
         job = _Job(parts, folder, self, Passage(len(groups), folder))
         carry_out(engine, job.count, groups)
@@ -94,25 +95,24 @@ class _Job(Passage):
     def count(self, group: Group) -> None:
         """Part and count the words of a group of shards."""
         counts = add_up(self._count(number, path) for number, path in group.numbered())
-        columns = {"group": pa.array(np.full(len(counts.words), group.number, np.uint64)), "key": self._keys(counts)}
+        columns = {"group": pa.array(np.full(len(counts.words), group.number, np.uint64)), "key": _keys(counts.words)}
         self.write_parts("counts", group.number, [_with(_table(counts), columns)])
 
     def add_up(self, part: int) -> None:
         """Add up how often the words of a partition come."""
-        counts = self.read_part("counts", part, self.told.parts)
-        words = counts["word"].combine_chunks().dictionary_encode()
-        places = words.indices.to_numpy()
-        total = np.bincount(places, counts["count"].to_numpy(), len(words.dictionary))  # float64: whole below 2**53
-        total = total.astype(np.int64)
-        self.write("known", part, _table(self.step.known(WordCounts(words.dictionary, total))))
+        known: list[pa.Table] = []
+        slices = self.read_slices("counts", part, self.told.parts, _BYTES_OF_COUNT)
+        told = (self._add_up(counts, known) for counts in slices)
         if self.step.asks:
-            told = pa.table({"word": counts["word"], "count": total[places], "key": counts["group"]})
-            self.told.write_parts("told", part, [told])
+            self.told.write_parts("told", part, told)
+        else:
+            for _ in told:
+                pass
+        self._write_known(part, known)
 
     def conclude(self, parts: int) -> None:
         """Put what is known of all partitions together."""
-        tables = pa.concat_tables([self.read("known", part) for part in range(parts)])
-        self.write("known", parts, _table(self.step.known(_counts(tables))))
+        self._write_known(parts, [self.read("known", part) for part in range(parts)])
 
     def judge(self, removals: Group) -> None:
         """Write which rows of the shards of a group leave, given by where to."""
@@ -132,10 +132,17 @@ class _Job(Passage):
         self.write("words", number, pa.table({"words": pa.LargeListArray.from_arrays(ends, values)}))
         return counted(values)
 
-    def _keys(self, counts: WordCounts) -> pa.Array:
-        if self.parts == 1:
-            return pa.array(np.zeros(len(counts.words), np.uint64))
-        return pa.array(map(crc32, counts.words.cast(pa.binary()).to_pylist()), pa.uint64())
+    def _add_up(self, counts: pa.Table, known: list[pa.Table]) -> pa.Table:
+        """Return how often the words of a table come, for each group that has them; add to what is known."""
+        words = counts["word"].combine_chunks().dictionary_encode()
+        places = words.indices.to_numpy()
+        total = np.bincount(places, counts["count"].to_numpy(), len(words.dictionary))  # float64: whole below 2**53
+        total = total.astype(np.int64)
+        known.append(_table(self.step.known(WordCounts(words.dictionary, total))))
+        return pa.table({"word": counts["word"], "count": total[places], "key": counts["group"]})
+
+    def _write_known(self, number: int, tables: Sequence[pa.Table]) -> None:
+        self.write("known", number, _table(self.step.known(_counts(pa.concat_tables(tables)))))
 
 
 def counted(words: pa.DictionaryArray) -> WordCounts:
@@ -144,6 +151,10 @@ def counted(words: pa.DictionaryArray) -> WordCounts:
     counts[pc.equal(words.dictionary, "").to_numpy(zero_copy_only=False)] = 0
     there = np.flatnonzero(counts)
     return WordCounts(words.dictionary.take(pa.array(there)), counts[there])
+
+
+def _keys(words: pa.StringArray) -> pa.Array:
+    return pa.array(map(crc32, words.cast(pa.binary()).to_pylist()), pa.uint64())
 
 
 def _bytes(shard: Path) -> int:

@@ -23,8 +23,8 @@ from edos_dataset.segmentation.books.papers_words import (
     word_counts,
 )
 
-CUTS = [(1, 512), (3, 512), (4, 2)]
-"""Partitions, and groups of shards at most."""
+CUTS = [(1, 512, 1 << 25), (3, 512, 1 << 25), (4, 2, 20_000), (1, 4, 5_000)]
+"""Partitions, groups of shards at most, bytes of a slice."""
 
 
 def texts(number: int) -> list[str]:
@@ -35,11 +35,12 @@ def texts(number: int) -> list[str]:
 
 
 def leaving(
-    step: SharedStep, tables: list[pa.Table], cut: tuple[int, int], folder: Path, monkeypatch: pytest.MonkeyPatch
+    step: SharedStep, tables: list[pa.Table], cut: tuple[int, int, int], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[int]:
     """Return which rows leave of shards, counted through."""
     monkeypatch.setattr(word_totals, "partitions_for", lambda *_: cut[0])
     monkeypatch.setattr(passage, "_MOST_GROUPS", cut[1])
+    monkeypatch.setattr(passage, "_BYTES_A_SLICE", cut[2])
     shards = [folder / f"{number}.parquet" for number in range(len(tables))]
     for shard, table in zip(shards, tables, strict=True):
         write_shard(shard, table)
