@@ -1,5 +1,6 @@
 """The whole of the command line: its commands, and how soon it is there."""
 
+import os
 import subprocess
 import sys
 
@@ -62,3 +63,15 @@ def test_help_is_there_in_half_a_second():
         if (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime) < 0.5:
             return
     pytest.fail("`edos --help` takes half a second and more")
+
+
+def test_arrow_takes_its_memory_from_the_system_unless_told_otherwise(monkeypatch):
+    program = "import edos_dataset.cli.app, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    chosen = []
+    for given in ({}, {"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, **given}
+        )
+        chosen.append(done.stdout.strip())
+    assert chosen == ["system", "mimalloc"]
