@@ -18,7 +18,7 @@ from edos_dataset.runs.stores.paths import RemotePath
 
 _MOST_PARTITIONS = 10_000  # each is some files
 _UNITS_A_PARTITION = 500_000  # so that a middling corpus keeps several workers busy, and a small one has no overhead
-_BYTES_A_PARTITION = 1 << 25  # so that workers take no more memory for a corpus ten times as large
+_BYTES_A_PARTITION = 1 << 27  # so that workers take no more memory for a corpus ten times as large
 _MOST_GROUPS = _BUSY = 512
 """Groups of shards, and partitions that keep enough workers busy: a partition opens the file of every group, which
 takes 75 µs of the processor.
