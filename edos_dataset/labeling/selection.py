@@ -139,11 +139,8 @@ class _Job(Passage):
             if last_id is not None and len(ties):
                 chosen[ties] = pc.less_equal(self._ids(source, ties), last_id).to_numpy(zero_copy_only=False)
             rows = np.flatnonzero(~chosen)
-            columns = {
-                "row": rows,
-                "turn": pa.nulls(len(rows)),
-                "reason": pa.array(["not_selected"] * len(rows), pa.string()),
-            }
+            reasons = pa.array(["not_selected"] * len(rows), pa.string())
+            columns = {"row": rows, "turn": pa.nulls(len(rows)), "reason": reasons}
             write_shard(target, pa.table(columns).cast(REMOVALS))
 
     def _last(self) -> int:
