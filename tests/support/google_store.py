@@ -23,7 +23,7 @@ def google_server(folder):
         folder: for copies of objects.
 
     Yields:
-        The server: `url`, `storage`, and `refusals`, statuses that the next requests are answered with.
+        The server: `url`, `storage`, and `refusals`, statuses that the next requests for contents are answered with.
     """
     pytest.importorskip("google.cloud.storage", reason='gs:// needs pip install "edos-dataset[gs]"')
     emulator = pytest.importorskip("gcp_storage_emulator.server", reason="the emulator of gs:// is not installed")
@@ -74,7 +74,8 @@ def handler_of(emulator):
         def answer(self, method):
             """Let the emulator answer, unless the condition is not met, or the request is to be refused."""
             self.storage.wanted = parse_qs(urlsplit(self.path).query).get("ifGenerationMatch", [None])[0]
-            if self.server.refusals:
+            # what a cut wire still holds of an earlier test's requests may come now: lists, no contents
+            if self.server.refusals and self.path.startswith("/download/"):
                 self.send_error(self.server.refusals.pop())
                 return
             try:
