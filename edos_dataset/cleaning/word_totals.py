@@ -95,8 +95,9 @@ class _Job(Passage):
     def count(self, group: Group) -> None:
         """Part and count the words of a group of shards."""
         counts = add_up(self._count(number, path) for number, path in group.numbered())
-        columns = {"group": pa.array(np.full(len(counts.words), group.number, np.uint64)), "key": _keys(counts.words)}
-        self.write_parts("counts", group.number, [_with(_table(counts), columns)])
+        groups = pa.array(np.full(len(counts.words), group.number, np.uint64))
+        table = _table(counts).append_column("group", groups).append_column("key", _keys(counts.words))
+        self.write_parts("counts", group.number, [table])
 
     def add_up(self, part: int) -> None:
         """Add up how often the words of a partition come."""
@@ -168,10 +169,6 @@ def _table(counts: WordCounts) -> pa.Table:
 
 
 _NONE = _table(WordCounts(pa.array([], pa.string()), np.zeros(0, np.int64)))
-
-
-def _with(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
-    return pa.table({**{name: table[name] for name in table.column_names}, **columns})
 
 
 def _counts(table: pa.Table) -> WordCounts:

@@ -94,6 +94,20 @@ class Store(Protocol):
         ...
 
 
+def arrived_otherwise(address: str) -> StoreError:
+    """Return the error of an object that is not what was sent."""
+    return StoreError(
+        f"{address} is not what was sent there: does something else write to it? The same command goes on where it was"
+    )
+
+
+def tag_if_ours(store: Store, key: str, data: bytes) -> str | None:
+    """Return the tag of an object that holds these bytes, None of any other: of a write whose answer was lost."""
+    there = store.status(key)
+    ours = there is not None and there.size == len(data) and store.read(key, 0, len(data), there.tag) == data
+    return there.tag if there and ours else None
+
+
 def changed(address: str) -> OSError:
     """Return the error of an object that became another one while it was read."""
     return OSError(errno.ESTALE, "was changed while it was read; give the same command again", address)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.runs.stores.base import Status, StoreError, T, TornError, patiently
+from edos_dataset.runs.stores.base import Status, T, TornError, arrived_otherwise, patiently, tag_if_ours
 from edos_dataset.runs.stores.gcs_answers import Clock, connect, passing
 
 _SHA256 = "sha256"
@@ -73,10 +73,7 @@ class GoogleStore:
         self._patiently(send, None, key)
         there = self.status(key)
         if there is None or (there.size, there.sha256) != (source.stat().st_size, sha256):
-            raise StoreError(
-                f"{self._address(key)} is not what was sent there: does something else write to it? The same command "
-                "goes on where it was"
-            )
+            raise arrived_otherwise(self._address(key))
         return there
 
     def put_if(self, key: str, data: bytes, tag: str | None) -> str | None:
@@ -89,9 +86,7 @@ class GoogleStore:
         except OSError as error:
             if error.errno != errno.ESTALE:
                 raise
-            there = self.status(key)
-            ours = there is not None and there.size == len(data) and self.read(key, 0, len(data), there.tag) == data
-            return there.tag if there and ours else None
+            return tag_if_ours(self, key, data)
 
     def list(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, Status | None]]:
         """Yield the objects below a prefix."""

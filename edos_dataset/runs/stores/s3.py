@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.runs.stores.base import Status, StoreError, T, TornError, patiently
+from edos_dataset.runs.stores.base import Status, T, TornError, arrived_otherwise, patiently, tag_if_ours
 from edos_dataset.runs.stores.s3_answers import connect, listed, passing, tag_of
 
 _MOST_AT_ONCE = 1 << 30
@@ -103,10 +103,7 @@ class S3Store:
             or (there.size, there.sha256) != (size, sha256)
             or not self._arrived(key, source, answer, there)
         ):
-            raise StoreError(
-                f"{self._address(key)} is not what was sent there: does something else write to it? The same command "
-                "goes on where it was"
-            )
+            raise arrived_otherwise(self._address(key))
         return there
 
     def put_if(self, key: str, data: bytes, tag: str | None) -> str | None:
@@ -117,9 +114,7 @@ class S3Store:
         except OSError as error:
             if error.errno not in (errno.ESTALE, errno.ENOENT):  # of another tag, or absent
                 raise
-            there = self.status(key)
-            ours = there is not None and there.size == len(data) and self.read(key, 0, len(data), there.tag) == data
-            return there.tag if there and ours else None
+            return tag_if_ours(self, key, data)
 
     def list(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, Status | None]]:
         """Yield the objects below a prefix."""
