@@ -79,9 +79,12 @@ print(json.dumps({"mib": (peak() - before) / 1024, "cpu_seconds": seconds}))
 
 
 def environment() -> dict[str, str]:
-    """Return the variables of a measured process: without the network, one thread a process."""
+    """Return the variables of a measured process: without the network, one thread a process, and Arrow's memory from
+    the system, as in every command of `edos`.
+    """
     paths = os.pathsep.join(filter(None, sys.path))
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+    own = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "PYTHONPATH": paths}
+    return {**os.environ, **own}
 
 
 def run_watched(command: Sequence[str]) -> tuple[str, str, dict[str, int]]:

@@ -55,3 +55,10 @@ def flags(array: pa.BooleanArray) -> np.ndarray:
     """Return an array of booleans as numpy, null as false."""
     values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return values
+
+
+def give_back() -> None:
+    """Give the system what Arrow no longer needs, and what numpy doesn't, where both take it from the system: otherwise
+    a process keeps the most that it ever had (BENCHMARKS.md, Growth). Takes some milliseconds.
+    """
+    pa.default_memory_pool().release_unused()

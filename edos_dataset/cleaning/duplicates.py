@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.arrays import nest, unnest
+from edos_dataset.arrays import Hashes, nest, unnest
 from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
 from edos_dataset.cleaning.shingles import sketch
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.likeness import BYTES_A_HASH, Likeness, decide_alike
-from edos_dataset.runs.partitions import Keys, PartitionedStep
+from edos_dataset.runs.partitions import PartitionedStep
 from edos_dataset.runs.passage import count_rows, count_together
 from edos_dataset.runs.pipeline import REMOVALS, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import KEY, REASON, keyed
@@ -93,11 +93,11 @@ class CapUtterances(PartitionedStep):
         """Return the number of turns."""
         return _count_turns(shard)
 
-    def keys(self, table: pa.Table) -> Keys:
+    def keys(self, table: pa.Table) -> Hashes:
         """Return the keys of the turns."""
         return _turn_keys(table)[0]
 
-    def occurrences(self, table: pa.Table, frequent: Keys) -> pa.Table:
+    def occurrences(self, table: pa.Table, frequent: Hashes) -> pa.Table:
         """Return key, order, row and turn of the turns that say one of the frequent utterances."""
         keys, offsets = _turn_keys(table)
         chosen = np.flatnonzero(np.isin(keys, frequent))
@@ -181,11 +181,11 @@ class DropDuplicates(PartitionedStep):
         """Return the number of dialogues."""
         return count_rows(shard)
 
-    def keys(self, table: pa.Table) -> Keys:
+    def keys(self, table: pa.Table) -> Hashes:
         """Return a hash of each dialogue's keys."""
         return _dialogue_keys(table)
 
-    def occurrences(self, table: pa.Table, frequent: Keys) -> pa.Table:
+    def occurrences(self, table: pa.Table, frequent: Hashes) -> pa.Table:
         """Return key, turns' keys, id and row of the dialogues whose hash comes again."""
         keys, (turn_keys, offsets) = _dialogue_keys(table), _turn_keys(table)
         rows = np.flatnonzero(np.isin(keys, frequent))

@@ -152,11 +152,11 @@ class Comparison(Passage):
         """
         part, files = task
         slices = self.read_slices("sketches", part, files, BYTES_A_HASH)
-        self.write_parts("pairs", part, map(self._paired, slices))
+        self.write_parts("pairs", part, map(self._paired, slices), scattered("place"))
 
     def judge(self, part: int) -> None:
         """Name the pairs of a partition's units that are alike."""
-        slices = self.read_slices("pairs", part, self.parts, _BYTES_A_PAIR)
+        slices = self.read_slices("pairs", part, self.parts, _BYTES_A_PAIR, scattered("place"))
         self.write("alike", part, pa.concat_tables(map(_alike, slices)))
 
     def _paired(self, sketches: pa.Table) -> pa.Table:
@@ -169,8 +169,7 @@ class Comparison(Passage):
         shared = [unit[worse] * len(first) + unit[better] for worse, better in _partners(keys)]
         pairs, times = np.unique(np.concatenate(shared), return_counts=True)
         units = {name: values[first] for name, values in columns.items()}
-        counted = self._pairs(units, *np.divmod(pairs, max(len(first), 1)), times)
-        return counted.append_column("key", scattered(counted["place"]))
+        return self._pairs(units, *np.divmod(pairs, max(len(first), 1)), times)
 
     def _pairs(
         self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray, shared: np.ndarray
@@ -190,8 +189,8 @@ class Comparison(Passage):
                 "order": columns["order"][worse],
                 "better_place": columns["place"][better],
                 "better_order": columns["order"][better],
-                "needed": needed.astype(np.int64),
-                "shared": shared,
+                "needed": needed.astype(np.int32),
+                "shared": shared.astype(np.int32),
             }
         )
 

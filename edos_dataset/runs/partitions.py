@@ -18,18 +18,16 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.arrays import Hashes
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.passage import Group, Passage, carry_out, count_together, groups_of, partitions_for
 from edos_dataset.runs.pipeline import CorpusStep
 from edos_dataset.runs.removals import Leaving
 from edos_dataset.runs.shards import read_shard
-
-Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,11 @@ class PartitionedStep(SharedStep):
         """Return an upper bound of a shard's units, from its footer alone."""
         raise TypeError(f"{type(self).__name__} defines no count")
 
-    def keys(self, table: pa.Table) -> Keys:
+    def keys(self, table: pa.Table) -> Hashes:
         """Return the keys of a shard's units."""
         raise TypeError(f"{type(self).__name__} defines no keys")
 
-    def occurrences(self, table: pa.Table, frequent: Keys) -> pa.Table:
+    def occurrences(self, table: pa.Table, frequent: Hashes) -> pa.Table:
         """Return the units of a shard whose key is among the `frequent` ones: `key`, and what `surplus` needs."""
         raise TypeError(f"{type(self).__name__} defines no occurrences")
 
@@ -152,7 +150,7 @@ class _Job(Passage):
         total = counts.group_by("key", use_threads=False).aggregate([("count", "sum")])
         return total.filter(pc.greater(total["count_sum"], self.step.limit_of_key)).select(["key"])
 
-    def _occurrences(self, number: int, path: Path, frequent: Keys) -> pa.Table:
+    def _occurrences(self, number: int, path: Path, frequent: Hashes) -> pa.Table:
         found = self.step.occurrences(self._shard(path), frequent)
         return found.append_column("shard", pa.array(np.full(len(found), number, np.int32)))
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.arrays import Hashes, give_back
 from edos_dataset.runs.engines.base import Engine, T, on_one_machine
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import replacing
@@ -23,7 +25,8 @@ _MOST_GROUPS = _BUSY = 512
 """Groups of shards, and partitions that keep enough workers busy: a partition opens the file of every group, which
 takes 75 µs of the processor.
 """
-_BYTES_A_SLICE = 1 << 25  # less than a shard takes
+_BYTES_A_SLICE = 1 << 23  # less than a shard takes
+_MOST_SLICES = 64
 _BUFFER = 1 << 23  # bytes of rows that wait until they are parted
 
 
@@ -56,6 +59,12 @@ def groups_of(paths: Sequence[Path]) -> list[Group]:
     return [Group(first // size, first, paths[first : first + size]) for first in range(0, len(paths), size)]
 
 
+def key_column(table: pa.Table) -> Hashes:
+    """Return the column `key` of a table."""
+    keys: Hashes = table["key"].to_numpy()
+    return keys
+
+
 @dataclass(frozen=True)
 class Passage:
     """A folder of Arrow files, a batch a partition each.
@@ -79,6 +88,7 @@ class Passage:
         """Write a table as a whole, or in pieces of so many rows at most."""
         with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, table.schema) as file:
             file.write_table(table, rows)
+        give_back()
 
     def read(self, what: str, number: int) -> pa.Table:
         """Return what `write` wrote."""
@@ -90,40 +100,51 @@ class Passage:
         with pa.OSFile(os.fspath(self._path(what, number))) as source, pa.ipc.open_file(source) as file:
             yield from map(file.get_batch, range(file.num_record_batches))
 
-    def write_parts(self, what: str, number: int, tables: Iterable[pa.Table]) -> None:
-        """Write tables, at least one, as a batch for each partition of their column `key`, numbers from 0; and where
-        they are large, again a batch for each of what follows: memory does not grow with what is written.
+    def write_parts(
+        self, what: str, number: int, tables: Iterable[pa.Table], keys_of: Callable[[pa.Table], Hashes] = key_column
+    ) -> None:
+        """Write tables, at least one, as a batch for each partition of their keys; and where they are large, again a
+        batch for each of what follows: memory does not grow with what is written.
+
+        Args:
+            what: the files.
+            number: of the file, from 0.
+            tables: what to write.
+            keys_of: gives the keys of a table's rows.
         """
         tables = iter(tables)
         first = next(tables)
         with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, first.schema) as file:
             waiting = [first]
             for table in tables:
-                if sum(one.nbytes for one in waiting) > _BUFFER:
-                    self._write_batches(file, pa.concat_tables(waiting))
+                if sum(one.nbytes for one in waiting) + table.nbytes > _BUFFER:
+                    self._write_batches(file, pa.concat_tables(waiting), keys_of)
                     waiting = []
                 waiting.append(table)
-            self._write_batches(file, pa.concat_tables(waiting))
+            self._write_batches(file, pa.concat_tables(waiting), keys_of)
+        give_back()
 
-    def _write_batches(self, file: pa.ipc.RecordBatchFileWriter, table: pa.Table) -> None:
-        owners = (table["key"].to_numpy() % np.uint64(self.parts)).astype(np.min_scalar_type(self.parts))
-        order = np.argsort(owners, kind="stable")  # of 16 bits, in a tenth of the time
-        table = table.take(pa.array(order)).combine_chunks()
-        borders = np.searchsorted(owners[order], np.arange(self.parts + 1))
-        for start, stop in zip(borders[:-1], borders[1:], strict=True):
+    def _write_batches(
+        self, file: pa.ipc.RecordBatchFileWriter, table: pa.Table, keys_of: Callable[[pa.Table], Hashes]
+    ) -> None:
+        table, borders = _parted(table, keys_of(table) % np.uint64(self.parts), self.parts)
+        for start, stop in pairwise(borders.tolist()):
             [batch] = table.slice(start, stop - start).combine_chunks().to_batches() or [_no_rows(table.schema)]
             file.write_batch(batch)
 
     def read_part(self, what: str, part: int, files: int) -> pa.Table:
         """Return a partition of what the files 0 to `files` - 1 hold together, in their order."""
-        batches = []
-        for number in range(files):
-            with pa.OSFile(os.fspath(self._path(what, number))) as source, pa.ipc.open_file(source) as file:
-                batches += [file.get_batch(place) for place in range(part, file.num_record_batches, self.parts)]
-        return pa.Table.from_batches(batches)
+        return pa.concat_tables(self._read_part(what, part, files))
 
-    def read_slices(self, what: str, part: int, files: int, bytes_a_row: int) -> Iterator[pa.Table]:
-        """Yield a partition as `read_part` gives it, but in tables each of which has all rows of its keys, so many of
+    def read_slices(
+        self,
+        what: str,
+        part: int,
+        files: int,
+        bytes_a_row: int,
+        keys_of: Callable[[pa.Table], Hashes] = key_column,
+    ) -> Iterator[pa.Table]:
+        """Yield a partition in tables each of which has all rows of its keys, in their order but for that, so many of
         these that what is made of one takes about `_BYTES_A_SLICE`: a large partition takes no more than a small one.
 
         Args:
@@ -131,12 +152,30 @@ class Passage:
             part: the partition.
             files: their number.
             bytes_a_row: memory that is taken for each row.
+            keys_of: as they were written by.
         """
-        table = self.read_part(what, part, files)
-        slices = max(1, -(-len(table) * bytes_a_row // _BYTES_A_SLICE))
-        owners = table["key"].to_numpy() // np.uint64(self.parts) % np.uint64(slices)
-        for number in range(slices):
-            yield table.filter(pa.array(owners == number)) if slices > 1 else table
+        parts, rows = np.uint64(self.parts), 0
+        pieces: list[tuple[pa.Table, np.ndarray]] = []
+        for table in self._read_part(what, part, files):
+            rows += len(table)
+            pieces.append(_parted(table, keys_of(table) // parts % np.uint64(_MOST_SLICES), _MOST_SLICES))
+        width = max(1, _MOST_SLICES * _BYTES_A_SLICE // max(1, rows * bytes_a_row))
+        for first in range(0, _MOST_SLICES, width):
+            spans = ((table, borders[first], borders[min(first + width, _MOST_SLICES)]) for table, borders in pieces)
+            yield pa.concat_tables([table.slice(start, stop - start) for table, start, stop in spans])
+
+    def _read_part(self, what: str, part: int, files: int) -> Iterator[pa.Table]:
+        """Yield a partition in tables of some files each, at least one."""
+        batches: list[pa.RecordBatch] = []
+        size = 0
+        for number in range(files):
+            with pa.OSFile(os.fspath(self._path(what, number))) as source, pa.ipc.open_file(source) as file:
+                found = [file.get_batch(place) for place in range(part, file.num_record_batches, self.parts)]
+            batches += found
+            size += sum(batch.nbytes for batch in found)
+            if number == files - 1 or size > _BUFFER:
+                yield pa.Table.from_batches(batches)
+                batches, size = [], 0
 
     def _path(self, what: str, number: int) -> Path:
         return self.folder / f"{what}-{number}.arrow"
@@ -184,6 +223,17 @@ def carry_out(engine: Engine, function: Callable[[T], None], tasks: Sequence[T])
     for _ in engine.map(function, engine.share(tasks)):
         pass
     engine.wait()
+
+
+def _parted(table: pa.Table, owners: np.ndarray, parts: int) -> tuple[pa.Table, np.ndarray]:
+    """Return a table with the rows of each owner, 0 to `parts` - 1, side by side, and where these begin and end."""
+    if parts == 1:
+        return table, np.array([0, len(table)])
+    owners = owners.astype(np.min_scalar_type(parts))
+    order = np.argsort(owners, kind="stable")  # of 16 bits, in a tenth of the time
+    # a column at a time, as of a table whose batches are many Arrow takes several copies
+    columns = [column.combine_chunks().take(pa.array(order)) for column in table.columns]
+    return pa.table(columns, table.schema), np.searchsorted(owners[order], np.arange(parts + 1))
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from edos_dataset.arrays import give_back
 from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, count_reasons, count_units, split_rejects
 from edos_dataset.runs.shards import ShardRecord, StageCount, read_shard, write_record, write_shard
 from edos_dataset.schema.tables import OF_REJECTS, REASON
@@ -154,6 +155,7 @@ def make_shard(task: ShardTask) -> tuple[Path, ShardRecord]:
         task.key, file_digest, task.target.stat().st_size, table.num_rows, counts, notes, rejects_digest
     )
     write_record(task.target, record)
+    give_back()
     return task.target, record
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Hashes
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.passage import Group, Passage, carry_out, groups_of, shards_a_group
 from edos_dataset.runs.pipeline import REMOVALS
@@ -34,8 +35,11 @@ class Leaving(Passage):
 
     def note(self, number: int, surplus: pa.Table) -> None:
         """Write a table of SURPLUS, the one of this number, from 0."""
-        keys = pa.array(surplus["shard"].to_numpy() // self.size, pa.uint64())
-        self.write_parts("surplus", number, [surplus.select(SURPLUS.names).cast(SURPLUS).append_column("key", keys)])
+        self.write_parts("surplus", number, [surplus.select(SURPLUS.names).cast(SURPLUS)], self._group)
+
+    def _group(self, surplus: pa.Table) -> Hashes:
+        keys: Hashes = surplus["shard"].to_numpy().astype(np.uint64) // np.uint64(self.size)
+        return keys
 
     def part_among(self, removals: Sequence[Path], tables: int, engine: Engine) -> None:
         """Write what leaves of each shard.

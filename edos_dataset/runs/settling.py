@@ -10,12 +10,14 @@ Memory: a worker holds the pairs of a partition and 8 bytes for each of its unit
 units.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from edos_dataset.arrays import Hashes
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.passage import Passage, carry_out
 from edos_dataset.runs.removals import Leaving
@@ -23,14 +25,15 @@ from edos_dataset.runs.removals import Leaving
 ALIKE = pa.schema({"order": pa.uint64(), "place": pa.int64(), "better_order": pa.uint64(), "better_place": pa.int64()})
 """Pairs of units that are alike, a worse and a better one; a place is shard and row in one number."""
 
+_AT_ONCE = 10_000  # pairs that are Python's own numbers, of ten times the size
 _TOLD = ("place", "better_place", "stays")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
 class Settling(Passage):
-    """The tasks that settle what leaves of the pairs of ALIKE that `alike-<partition>` holds, parted by `scattered`
-    places of the worse units.
+    """The tasks that settle what leaves of the pairs of ALIKE that `alike-<partition>` holds, parted by the places
+    of the worse units, `scattered`.
 
     Attributes:
         leaving: takes what leaves.
@@ -68,12 +71,11 @@ class Settling(Passage):
             task: the turn, and the partition, as of `decide` and `name`.
         """
         turn, part = task
-        asked = self.read_part(f"asked{turn}", part, self.parts).drop_columns(["key"])
+        asked = self.read_part(f"asked{turn}", part, self.parts)
         gone, waiting = (self.read(f"{what}{turn}", part)["place"] for what in ("gone", "waiting"))
         asked = asked.filter(pc.invert(pc.is_in(asked["better_place"], value_set=gone)))
         stays = pc.invert(pc.is_in(asked["better_place"], value_set=waiting))
-        told = asked.append_column("stays", stays).append_column("key", scattered(asked["place"]))
-        self.write_parts(f"answers{turn}", part, [told])
+        self.write_parts(f"answers{turn}", part, [asked.append_column("stays", stays)], scattered("place"))
         self.write(f"left{turn}", part, pa.table({"units": [len(waiting)]}))
 
     def decide(self, task: tuple[int, int]) -> None:
@@ -87,12 +89,14 @@ class Settling(Passage):
 
     def finish(self, turn: int) -> None:
         """Settle all units that wait, from the best to the worst."""
-        pairs = pa.concat_tables([self.read_part(f"answers{turn}", part, self.parts) for part in range(self.parts)])
+        parts = (self.read_part(f"answers{turn}", part, self.parts) for part in range(self.parts))
+        pairs = pa.concat_tables([part.combine_chunks() for part in parts])  # each chunk of a few rows takes 1 kB
         pairs = pairs.sort_by([(name, "ascending") for name in ("order", "place")])
         leaving: set[int] = set()
-        for place, better, stays in zip(*(pairs[name].to_pylist() for name in _TOLD), strict=True):
-            if stays or better not in leaving:
-                leaving.add(place)
+        for some in pairs.to_batches(_AT_ONCE):
+            for place, better, stays in zip(*(some[name].to_pylist() for name in _TOLD), strict=True):
+                if stays or better not in leaving:
+                    leaving.add(place)
         self.write(f"gone{turn}", self.parts, _places(np.array(sorted(leaving), np.int64)))
 
     def name(self, task: tuple[int, int]) -> None:
@@ -108,15 +112,14 @@ class Settling(Passage):
         self.leaving.note(part, pa.table(columns))
 
     def _ask(self, turn: int, part: int, pairs: pa.Table, gone: np.ndarray) -> None:
-        self.write_parts(f"asked{turn}", part, [pairs.append_column("key", scattered(pairs["better_place"]))])
+        self.write_parts(f"asked{turn}", part, [pairs], scattered("better_place"))
         self.write(f"waiting{turn}", part, _places(pc.unique(pairs["place"])))
         self.write(f"gone{turn}", part, _places(gone))
 
 
-def scattered(places: pa.ChunkedArray) -> pa.Array:
-    """Return a hash of each place, so that shards of a few rows fill all partitions."""
-    hashes = places.to_numpy().view(np.uint64) * _MIX
-    return pa.array(hashes >> np.uint64(32))
+def scattered(column: str) -> Callable[[pa.Table], Hashes]:
+    """Return what gives a hash of each place in a column, so that shards of a few rows fill all partitions."""
+    return lambda table: table[column].to_numpy().view(np.uint64) * _MIX >> np.uint64(32)
 
 
 def _places(places: np.ndarray | pa.Array) -> pa.Table:

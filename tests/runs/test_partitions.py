@@ -137,6 +137,35 @@ def test_what_is_parted_comes_back_in_its_order(tmp_path, monkeypatch):
         assert files.read_part("numbers", part, 2)["value"].to_pylist() == expected
 
 
+@pytest.mark.parametrize("bytes_a_row", [1, 100, 1_000, 100_000])
+@pytest.mark.parametrize("buffer", [0, 1 << 10, 1 << 30])
+def test_slices_of_a_partition(tmp_path, monkeypatch, bytes_a_row, buffer):
+    monkeypatch.setattr(passage, "_BUFFER", buffer)
+    monkeypatch.setattr(passage, "_BYTES_A_SLICE", 10_000)
+    dice = np.random.default_rng(7)
+    tables = [pa.table({"of": dice.integers(0, 300, 200), "value": np.arange(200) + 200 * n}) for n in range(4)]
+    files = Passage(2, tmp_path)
+    for number in range(2):
+        files.write_parts("numbers", number, tables[2 * number :][:2], hashed)
+    slices = list(files.read_slices("numbers", 1, 2, bytes_a_row, hashed))
+    whole = files.read_part("numbers", 1, 2)
+    most = 10_000 // bytes_a_row
+    assert sorted(value for each in slices for value in each["value"].to_pylist()) == sorted(whole["value"].to_pylist())
+    assert len(slices) == (1 if most > 400 else 64 if most < 7 else len(slices))
+    keys = [set(each["of"].to_pylist()) for each in slices]
+    assert sum(map(len, keys)) == len(set().union(*keys)) == len(set(whole["of"].to_pylist()))
+    if 7 < most < 400:
+        assert max(map(len, slices)) < 2 * most  # keys come unevenly
+    for each in slices:
+        values = each["value"].to_numpy()
+        for key in set(each["of"].to_pylist()):
+            assert (np.diff(values[each["of"].to_numpy() == key]) > 0).all()  # in their order
+
+
+def hashed(table):
+    return table["of"].to_numpy().astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+
+
 @pytest.mark.parametrize(
     ("shards", "groups", "size"), [(0, 0, 0), (1, 1, 1), (512, 512, 1), (513, 257, 2), (32_768, 512, 64)]
 )

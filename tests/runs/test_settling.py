@@ -35,7 +35,7 @@ def settled(pairs, folder, parts, few):
         schema=pa.schema([field.with_type(pa.int64()) for field in ALIKE]),
     ).cast(ALIKE)
     job = Settling(parts, folder, Leaving.of(SHARDS, folder), "alike", few)
-    owners = scattered(table["place"]).to_numpy() % parts
+    owners = scattered("place")(table) % np.uint64(parts)
     for part in range(parts):
         job.write("alike", part, table.filter(pa.array(owners == part)))
     removals = [folder / f"{number}.parquet" for number in range(SHARDS)]
@@ -69,5 +69,5 @@ def test_without_pairs_nothing_leaves(tmp_path):
 
 
 def test_shards_of_few_rows_fill_all_partitions():
-    places = pa.chunked_array([np.array([place(unit) for unit in range(SHARDS * 2)])])
-    assert len(set((scattered(places).to_numpy() % 4).tolist())) == 4
+    units = pa.table({"place": [place(unit) for unit in range(SHARDS * 2)]})
+    assert len(set((scattered("place")(units) % np.uint64(4)).tolist())) == 4
