@@ -174,8 +174,8 @@ class Comparison(Passage):
     def _pairs(
         self, columns: dict[str, np.ndarray], worse: np.ndarray, better: np.ndarray, shared: np.ndarray
     ) -> pa.Table:
-        """Return pairs of units, given by their places in the columns: of each order and place, how many hashes it
-        takes to be alike, and how many are shared.
+        """Return pairs of units, given by their places in the columns: where they are, how many hashes it takes to be
+        alike, and how many are shared.
         """
         sizes, reaches = ((columns[name][worse], columns[name][better]) for name in ("size", "reach"))
         reach = np.minimum(*reaches)
@@ -188,7 +188,6 @@ class Comparison(Passage):
                 "place": columns["place"][worse],
                 "order": columns["order"][worse],
                 "better_place": columns["place"][better],
-                "better_order": columns["order"][better],
                 "needed": needed.astype(np.int32),
                 "shared": shared.astype(np.int32),
             }

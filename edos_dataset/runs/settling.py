@@ -22,8 +22,9 @@ from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.passage import Passage, carry_out
 from edos_dataset.runs.removals import Leaving
 
-ALIKE = pa.schema({"order": pa.uint64(), "place": pa.int64(), "better_order": pa.uint64(), "better_place": pa.int64()})
-"""Pairs of units that are alike, a worse and a better one; a place is shard and row in one number."""
+ALIKE = pa.schema({"order": pa.uint64(), "place": pa.int64(), "better_place": pa.int64()})
+"""Pairs of units that are alike, a worse one, by its order, and a better one; a place is shard and row in one number.
+"""
 
 _AT_ONCE = 10_000  # pairs that are Python's own numbers, of ten times the size
 _TOLD = ("place", "better_place", "stays")

@@ -29,11 +29,8 @@ def one_by_one(pairs):
 
 def settled(pairs, folder, parts, few):
     """Return the units that leave by turns, and the number of turns."""
-    columns = [[worse for worse, _ in pairs], [better for _, better in pairs]]
-    table = pa.table(
-        [pa.array(values) for units in columns for values in (units, list(map(place, units)))],
-        schema=pa.schema([field.with_type(pa.int64()) for field in ALIKE]),
-    ).cast(ALIKE)
+    columns = [(worse, place(worse), place(better)) for worse, better in pairs]
+    table = pa.table(list(zip(*columns, strict=True)) or [[], [], []], names=ALIKE.names).cast(ALIKE)
     job = Settling(parts, folder, Leaving.of(SHARDS, folder), "alike", few)
     owners = scattered("place")(table) % np.uint64(parts)
     for part in range(parts):
