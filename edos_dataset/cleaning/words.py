@@ -48,7 +48,7 @@ _ONE_LETTER = frozenset("aio")  # English words of one letter, "o" as in "o Lord
 _LONGEST_WORD = 40  # characters that are looked up
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def is_word(word: str) -> bool:
     """Return whether simplemma's English dictionary knows a word, its case aside. A letter is none but a, i and o, two
     letters are one if they are a function word.
@@ -59,7 +59,7 @@ def is_word(word: str) -> bool:
     return len(small) <= _LONGEST_WORD and (small in FUNCTION_WORDS or simplemma.is_known(small, "en"))
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def is_doubtful(piece: str) -> bool:
     """Return whether a text without spaces, marks around it aside, is letters that are no English word. Capitals inside
     speak for a name or an abbreviation.
@@ -79,7 +79,7 @@ def core_of(piece: str) -> str:
     return parts_of(piece)[1]
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def may_part(piece: str) -> bool:
     """Return whether a piece may be two words, whatever its document says."""
     small = core_of(piece).lower()

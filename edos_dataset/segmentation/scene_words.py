@@ -84,7 +84,7 @@ def read_words(texts: pa.StringArray) -> Words:
     )
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def _describe(piece: str) -> tuple[int, int]:
     """Return the hash of a word, 0 for none, and how it is written."""
     ends = _ENDS if piece.rstrip("\"'”’)]}»")[-1:] in {".", "!", "?", "…", ":"} else 0

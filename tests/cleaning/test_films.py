@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from edos_dataset.cleaning import shingles
 from edos_dataset.cleaning.duplicates import DropDuplicates
 from edos_dataset.cleaning.films import SAME_FILM, DropSameFilms
 from edos_dataset.cleaning.shingles import sketch, words_of
@@ -193,6 +194,18 @@ def test_a_sketch_is_that_of_the_text_alone():
     words = words_of(text)
     size = len({tuple(words[start : start + 4]) for start in range(len(words) - 3)})
     assert abs(alone[0]["size"] / size - 1) < 0.2
+
+
+@pytest.mark.parametrize("at_once", [1, 60, 1 << 19])
+def test_texts_are_sketched_the_same_a_few_at_a_time(monkeypatch, at_once):
+    monkeypatch.setattr(shingles, "_AT_ONCE", at_once)
+    texts = ["One two three four five", "", " ".join(screenplay(5, sentences=9)), "Two", "One two three four five"]
+    found = sketch(texts, ["en", "de", None, "en", "en"], list("abcde"), 256).to_pylist()
+    assert [row["row"] for row in found] == sorted(row["row"] for row in found)
+    for place, language in enumerate(["en", "de", None, "en", "en"]):
+        alone = sketch([texts[place]], [language], ["abcde"[place]], 256).to_pylist()
+        assert [row for row in found if row["row"] == place] == [row | {"row": place} for row in alone]
+        assert bool(alone) == (place != 1)
 
 
 def subtitle(sentences, late=0.0, apart=2.5):

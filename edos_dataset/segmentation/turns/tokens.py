@@ -95,13 +95,13 @@ def mask_names(tokens: Tokens, documents: Ints) -> Tokens:
     return Tokens(surface, lemma, tokens.kind, tokens.case, tokens.word, tokens.words, tokens.offsets)
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def _split(piece: str, language: str) -> tuple[tuple[int, int, int, int], ...]:
     """Return (surface, lemma, kind, case) of every token of a text without spaces."""
     return tuple(_describe(match.group(), match.lastgroup, language) for match in _TOKEN.finditer(piece))
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int, int]:
     text = text.translate(_CURLY)
     if form == "word":
