@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.certainty import certainty_of
-from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, has_more, kept, named
+from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap
@@ -59,18 +59,20 @@ class _Conversations:
         """End the conversation that is being gathered."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
-                parts = [(part, self._certainty(part, turns)) for part in apart(turns, self.parameters)]
+                long = [turn.has_more(self.parameters.long) for turn in turns]
+                parts = list(apart(long, self.parameters.min_turns))
+                certainties = [self._certainty(part, turns, long) for part in parts]
                 named(turns, self.rules)
-                for part, certainty in parts:
-                    self.dialogues += kept(part, self.parameters)
+                for part, certainty in zip(parts, certainties, strict=True):
+                    self.dialogues += kept(turns[part], self.parameters)
                     self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
         self.turns, self.gaps = [], []
 
-    def _certainty(self, part: Sequence[Turn], turns: Sequence[Turn]) -> float:
+    def _certainty(self, part: slice, turns: Sequence[Turn], long: Sequence[bool]) -> float:
         """Return how sure a part of a dialogue is, of whose ends those beside an utterance that is too long are."""
-        short = [turn for turn in part if not has_more(turn.text(), self.parameters.long)]
+        short = [turn for turn, is_long in zip(turns[part], long[part], strict=True) if not is_long]
         if len(short) < self.parameters.min_turns:
-            return certainty_of(part, self.rules)
+            return certainty_of(turns[part], self.rules)
         return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
 
 

@@ -63,10 +63,15 @@ class Turn:
 
     def text(self) -> str:
         """Return its words: the quotes joined by spaces, marks attached."""
-        joined = self.texts[0]
-        for text in self.texts[1:]:
+        joined, *others = self.texts
+        for text in others:
             joined += text if text[0] in _ATTACHED and text[:2] != ".." else f" {text}"
         return joined
+
+    def has_more(self, words: int) -> bool:
+        """Say whether it has more than so many words."""
+        most = sum(map(len, self.texts)) + len(self.texts)
+        return most > 2 * words and len(self.text().split()) > words  # each has a letter and a space, if one is added
 
 
 def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
