@@ -101,7 +101,8 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
             found.gap.texts.append(block.text)
         elif block.kind == PARAGRAPH:
             _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
-            found.gap.left |= speeches > 0 and _leaves(block.text, rules)
+            if speeches and _leaves(block.text, rules):
+                found.gap.left = True
     found.end()
     pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
     style = told(pairs, styles.dashes, speeches > 0)
@@ -110,7 +111,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
 
 def _take(found: _Conversations, text: str, number: int, parts: Parts | None, rules: Rules) -> None:
     """Take in a paragraph."""
-    turns, _ = turns_of(parts, number, rules) if parts is not None else ([], "")
+    turns = turns_of(parts, number, rules) if parts is not None else []
     if not turns:
         found.gap.texts.append(text)
         found.gap.over |= _parts(text)

@@ -91,11 +91,11 @@ def _by_quotes(text: str, pair: Quotes, rules: Rules) -> Parts | None:
         text = opening + text[len(closing) :].lstrip()
     first, *rest = text.split(opening)
     speech, closed, after = first.partition(closing)
-    texts, begins_open, ends_open = ([first], repeated, False) if not closed else (["", speech, after], True, False)
-    for place, piece in enumerate(rest, 1):
+    texts, begins_open = ([first], repeated) if not closed else (["", speech, after], True)
+    for piece in rest:
         speech, closed, after = piece.partition(closing)
         texts += [speech, after.replace(closing, "")]
-        ends_open = not closed and place == len(rest)
+    ends_open = bool(rest) and not closed
     if "(" in text:
         texts = _parenthesised(texts, rules)
     return Parts(texts, begins_open, ends_open, pair) if len(texts) > 1 else None

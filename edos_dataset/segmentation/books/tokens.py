@@ -10,7 +10,6 @@ _ASCII_MARKS = (*".,;:!?()", "--")
 _ASCII_TOKENS = bytes(  # what is part of no token parts them
     code if code < 128 and (chr(code).isalnum() or chr(code) in ".,;:!?()'-") else 32 for code in range(256)
 )
-_HANGERS = ("'", "’", "-")
 _HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 
 
@@ -31,7 +30,7 @@ def tokens_of(text: str) -> list[str]:
 def with_verbs(text: str, rules: Rules) -> tuple[str, ...]:
     """Return words and marks, a verb of saying parted from what hangs on it: "disse-lhe", "diss'egli"."""
     tokens = tokens_of(text)
-    if not any(mark in text for mark in _HANGERS):
+    if "'" not in text and "’" not in text and "-" not in text:
         return tuple(tokens)
     for place in range(len(tokens) - 1, -1, -1):
         token = tokens[place]

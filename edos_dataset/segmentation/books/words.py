@@ -59,7 +59,7 @@ class Phrases:
         narration = narration.lower()
         for piece in self._pieces:  # a hundredth of the time of an expression without case
             if piece in narration:
-                return any(text in narration for text in self._texts)
+                return any([text in narration for text in self._texts])
         return False
 
 
