@@ -81,7 +81,7 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
         return True
     if not (gap.texts or turn.lead) or rules.later is None:
         return False
-    if not any(map(rules.later.begins_in, filter(None, (*gap.texts, turn.lead)))):
+    if not any(map(rules.later.begins_in, (*gap.texts, turn.lead))):
         return False
     before.doubts.append(Doubt.LATER)
     turn.doubts.append(Doubt.LATER)

@@ -66,7 +66,7 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
         return None
     for place, word in enumerate(near):
         if word in speaks:
-            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in ((".",), (",",), (";",), ()):
+            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in (["."], [","], [";"], []):
                 return None
             if narration.endswith(_COLONS) and ((begins and speech[-1] == ".") or word in rules.answers):
                 return None  # it tells who speaks next
@@ -84,19 +84,24 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     end = len(tokens)
     while end and tokens[end - 1] in _LEADS_IN:
         end -= 1
-    tokens, begin = tokens[:end], end
-    while begin and (
-        tokens[begin - 1] not in _SENTENCE_ENDS
-        or (begin > 1 and tokens[begin - 1] == "." and tokens[begin - 2].lower() in rules.abbreviations)
-    ):
-        begin -= 1
-    near = list(map(str.lower, tokens[max(begin, end - 2 * _NEAR + 1) :]))
-    if not rules.speaks.meet(near):
+    tokens, begin = tokens[:end], _sentence_begin(tokens, end, rules)
+    near, speaks = list(map(str.lower, tokens[max(begin, end - 2 * _NEAR + 1) :])), rules.speaks
+    if not speaks.meet(near):
         return None
     place = len(near) - 1
-    while near[place] not in rules.speaks:
+    while near[place] not in speaks:
         place -= 1
     return _with_subject(tokens, end - len(near) + place, begin, rules)
+
+
+def _sentence_begin(tokens: Sequence[str], end: int, rules: Rules) -> int:
+    """Return where the sentence begins that some tokens end with."""
+    for place in range(end - 1, -1, -1):
+        if tokens[place] in _SENTENCE_ENDS and not (
+            tokens[place] == "." and place and tokens[place - 1].lower() in rules.abbreviations
+        ):
+            return place + 1
+    return 0
 
 
 def led_in(narration: str, rules: Rules) -> Speaker | None:

@@ -1,6 +1,7 @@
 """Words and marks of the narrator's text beside speech."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from edos_dataset.segmentation.books.rules import Rules
@@ -27,13 +28,13 @@ def tokens_of(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 6)  # what stands behind one quote stands before the next
-def with_verbs(text: str, rules: Rules) -> tuple[str, ...]:
+def with_verbs(text: str, rules: Rules) -> Sequence[str]:
     """Return words and marks, a verb of saying parted from what hangs on it: "disse-lhe", "diss'egli"."""
     tokens = tokens_of(text)
     if "'" not in text and "’" not in text and "-" not in text:
-        return tuple(tokens)
+        return tokens
     for place in range(len(tokens) - 1, -1, -1):
         token = tokens[place]
         if not token.isalnum() and (found := _HANGING.fullmatch(token)) and found[1].lower() in rules.says:
             tokens[place : place + 1] = found.groups()
-    return tuple(tokens)
+    return tokens
