@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-_BLANK = re.compile(r"\n[ \t\xa0]+(?=\n)")
+_BLANK = re.compile(r"\n([ \t\xa0\n]*\n)")
 _SAMPLE = 50_000  # lines whose widths are looked at
 _LONG = 40  # lines; prose in a text with blank lines seldom has longer paragraphs
 _WRAPPED = 120  # columns; a text with longer lines is not wrapped
@@ -37,8 +37,8 @@ def lay_out(text: str) -> Laid:
     Args:
         text: its lines end with line feeds.
     """
-    blocks = _blocks("\n\n" + text.strip("\n") + "\n\n")
-    sample = "\n".join(block.text for block in blocks[: _SAMPLE // 4]).split("\n")[:_SAMPLE]
+    blocks = _blocks(text)
+    sample = "\n".join([block.text for block in blocks[: _SAMPLE // 4]]).split("\n")[:_SAMPLE]
     width = _width(map(len, sample))
     wrapped = width if width <= _WRAPPED else 0
     sizes = [block.text.count("\n") + 1 for block in blocks]
@@ -59,18 +59,9 @@ def lay_out(text: str) -> Laid:
 
 
 def _blocks(text: str) -> list[Raw]:
-    """Part a text at its blank lines; it begins and ends with one."""
-    found: list[Raw] = []
-    blanks = -1
-    for piece in _BLANK.sub("\n", text).split("\n\n"):
-        if not piece:
-            blanks += 2
-            continue
-        body = piece.removeprefix("\n")  # of three line feeds, the third
-        if body:
-            found.append(Raw(body, blanks + len(piece) - len(body)))
-        blanks = 1
-    return found
+    """Part a text at its blank lines."""
+    pieces = _BLANK.split("\n\n" + text.strip("\n") + "\n\n")
+    return [Raw(body, blank.count("\n")) for blank, body in zip(pieces[1:-2:2], pieces[2:-2:2], strict=True)]
 
 
 def _width(widths: Iterable[int]) -> int:

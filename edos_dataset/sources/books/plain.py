@@ -78,7 +78,9 @@ def decode_text(data: bytes, declared: str | None, language: str | None) -> tupl
         raise ReadError(NOT_A_BOOK if error.reason == "not_subtitles" else error.reason, error.detail) from error
     if not text.isascii() and declared and _differ(declared, encoding):
         encoding = f"{encoding}, declared {declared}"
-    return normal_form(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")), encoding, confidence
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return normal_form(text.replace("\f", "\n")), encoding, confidence
 
 
 def refuse_endless(text: str) -> None:

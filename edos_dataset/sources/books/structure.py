@@ -21,7 +21,7 @@ _MOST_TABLES = 20  # tables of contents and lists of pictures
 _LONGEST_NOTE = 60  # paragraphs of a footnote
 _BACK = 0.9  # of a book, behind which what a transcriber says goes to the end
 _ENDS = frozenset(".!?,;:»”\"'’")
-_MARKS = re.compile(r"(?<!_)_(?!_)")
+_MARKS = re.compile(r"_(?<!__)(?!_)")
 _REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[*†‡]{1,3}|[A-H])\]|\{\d{1,4}\}")
 _BOLD = re.compile(r"(?<!\S)=([^=\n]{1,200})=(?!\w)")
 _PAGE = re.compile(r"\s*\d{1,4}\s*$|[.\s]{3,}")
@@ -48,7 +48,7 @@ def structure(paragraphs: Sequence[Raw], kinds: list[str]) -> tuple[Block, ...]:
 def clean(text: str) -> str:
     """Return a paragraph on one line, without the marks of italics, bold print, footnotes and soft hyphens."""
     if "_" in text:
-        text = _MARKS.sub("", text)
+        text = _MARKS.sub("", text) if "__" in text else text.replace("_", "")
     if "[" in text or "{" in text:
         text = _REFERENCE.sub("", text)
     if "=" in text:
