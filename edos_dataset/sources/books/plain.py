@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from io import IncrementalNewlineDecoder
 from itertools import compress
 
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
@@ -78,8 +79,7 @@ def decode_text(data: bytes, declared: str | None, language: str | None) -> tupl
         raise ReadError(NOT_A_BOOK if error.reason == "not_subtitles" else error.reason, error.detail) from error
     if not text.isascii() and declared and _differ(declared, encoding):
         encoding = f"{encoding}, declared {declared}"
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)  # half the time of `replace`
     return normal_form(text.replace("\f", "\n")), encoding, confidence
 
 
