@@ -220,11 +220,11 @@ def named(turns: Sequence[Turn], rules: Rules) -> None:
         turn.name = turn.name or sides[place % 2]
 
 
-def kept(turns: Sequence[Turn], parameters: Speech) -> Iterator[list[Utterance]]:
-    """Yield the dialogues that are left of one without the utterances that are too long."""
+def kept(turns: Sequence[Turn], words: Sequence[int], parameters: Speech) -> Iterator[list[Utterance]]:
+    """Yield the dialogues that are left of one without the utterances that are too long, by the words of each."""
     dialogue: list[Utterance] = []
-    for turn in turns:
-        if turn.has_more(parameters.max_length):
+    for turn, number in zip(turns, words, strict=True):
+        if number > parameters.max_length:
             if len(dialogue) >= parameters.min_turns:
                 yield dialogue
             dialogue = []

@@ -59,12 +59,13 @@ class _Conversations:
         """End the conversation that is being gathered."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
-                long = [turn.has_more(self.parameters.long) for turn in turns]
+                words = [turn.words(min(self.parameters.long, self.parameters.max_length)) for turn in turns]
+                long = [number > self.parameters.long for number in words]
                 parts = list(apart(long, self.parameters.min_turns))
                 certainties = [self._certainty(part, turns, long) for part in parts]
                 named(turns, self.rules)
                 for part, certainty in zip(parts, certainties, strict=True):
-                    self.dialogues += kept(turns[part], self.parameters)
+                    self.dialogues += kept(turns[part], words[part], self.parameters)
                     self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
         self.turns, self.gaps = [], []
 

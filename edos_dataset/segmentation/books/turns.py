@@ -69,10 +69,10 @@ class Turn:
             joined += text if text[0] in _ATTACHED and text[:2] != ".." else f" {text}"
         return joined
 
-    def has_more(self, words: int) -> bool:
-        """Say whether it has more than so many words."""
+    def words(self, few: int) -> int:
+        """Return how many words it has; not so many that they are counted where it has no more than a few."""
         most = sum(map(len, self.texts)) + len(self.texts)
-        return most > 2 * words and len(self.text().split()) > words  # each has a letter and a space, if one is added
+        return len(self.text().split()) if most > 2 * few else 0  # each has a letter and a space, if one is added
 
 
 def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
