@@ -89,21 +89,21 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         rules: of its language.
         parameters: of the extraction.
     """
-    styles = styles_of([block.text for block in blocks if block.kind == PARAGRAPH], rules)
+    styles = styles_of([text for text, kind, _, _ in blocks if kind == PARAGRAPH], rules)
     found = _Conversations(rules, parameters)
     speeches = 0
-    for number, block in enumerate(blocks):
-        if block.kind == HEADING or (block.kind == CONTENTS and _parts(block.text)):
-            found.gap.over = True
-        elif block.kind == SPEECH:
-            speeches += 1
-            found.add(Turn([block.text], [number], name=block.speaker))
-        elif block.kind == VERSE:
-            found.gap.texts.append(block.text)
-        elif block.kind == PARAGRAPH:
-            _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
-            if speeches and _leaves(block.text, rules):
+    for number, (text, kind, _, speaker) in enumerate(blocks):
+        if kind == PARAGRAPH:
+            _take(found, text, number, parts_of(text, styles, rules), rules)
+            if speeches and _leaves(text, rules):
                 found.gap.left = True
+        elif kind == HEADING or (kind == CONTENTS and _parts(text)):
+            found.gap.over = True
+        elif kind == SPEECH:
+            speeches += 1
+            found.add(Turn([text], [number], name=speaker))
+        elif kind == VERSE:
+            found.gap.texts.append(text)
     found.end()
     pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
     style = told(pairs, styles.dashes, speeches > 0)
@@ -131,7 +131,7 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
 
 def _parts(text: str) -> bool:
     """Say whether a paragraph is no more than a line or stars that part two scenes."""
-    return not any(map(str.isalnum, text[:20]))
+    return not (text[:1].isalnum() or any(map(str.isalnum, text[:20])))
 
 
 def _leaves(text: str, rules: Rules) -> bool:
