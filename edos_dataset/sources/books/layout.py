@@ -14,17 +14,11 @@ _TERMINAL = frozenset(".!?…:»”\"'’*)")
 _OPENING = frozenset("-–—―«“„\"'‘¿¡(")
 
 
-class Raw(NamedTuple):
-    """A paragraph as it stands: its lines, with their indents, joined by line feeds."""
-
-    text: str
-    blanks: int = 1  # blank lines before it
-
-
 class Laid(NamedTuple):
-    """The paragraphs of a text."""
+    """The paragraphs of a text as they stand: the lines of each, with their indents, joined by line feeds."""
 
-    paragraphs: list[Raw]
+    paragraphs: list[str]
+    blanks: list[int]  # blank lines before each
     width: int  # columns that lines are wrapped at; 0 where they are not
 
 
@@ -38,31 +32,28 @@ def lay_out(text: str) -> Laid:
     Args:
         text: its lines end with line feeds.
     """
-    blocks = _blocks(text)
-    sample = "\n".join([block.text for block in blocks[: _SAMPLE // 4]])
+    pieces = _BLANK.split("\n\n" + text.strip("\n") + "\n\n")
+    blocks, blanks = pieces[2:-2:2], [blank.count("\n") for blank in pieces[1:-2:2]]
+    sample = "\n".join(blocks[: _SAMPLE // 4])
     width = _width(sample)
     wrapped = width if width <= _WRAPPED else 0
-    sizes = [block.text.count("\n") + 1 for block in blocks]
+    sizes = [block.count("\n") + 1 for block in blocks]
     if 2 * sum(size for size in sizes if size > _LONG) <= sum(sizes):
-        return Laid(blocks, wrapped)
+        return Laid(blocks, blanks, wrapped)
     indented = statistics.fmean(line[:1] in (" ", "\t") for line in sample.split("\n")[:_SAMPLE])
-    paragraphs: list[Raw] = []
-    for block in blocks:
-        lines = block.text.split("\n")
+    laid = Laid([], [], wrapped)
+    for block, before in zip(blocks, blanks, strict=True):
+        lines = block.split("\n")
         if not wrapped:
             begins = [True] * len(lines)
         elif 0.02 <= indented <= 0.6:
             begins = [line[0] in " \t" for line in lines]
         else:
             begins = [True, *(_begins(one, other, width) for one, other in zip(lines, lines[1:], strict=False))]
-        paragraphs += _cut(lines, begins, block.blanks)
-    return Laid(paragraphs, wrapped)
-
-
-def _blocks(text: str) -> list[Raw]:
-    """Part a text at its blank lines."""
-    pieces = _BLANK.split("\n\n" + text.strip("\n") + "\n\n")
-    return [Raw(body, blank.count("\n")) for blank, body in zip(pieces[1:-2:2], pieces[2:-2:2], strict=True)]
+        paragraphs = _cut(lines, begins)
+        laid.paragraphs.extend(paragraphs)
+        laid.blanks.extend([before, *[0] * (len(paragraphs) - 1)])
+    return laid
 
 
 def _width(text: str) -> int:
@@ -83,7 +74,7 @@ def _begins(before: str, line: str, width: int) -> bool:
     return room and (line[0].isupper() or line[0] in _OPENING)
 
 
-def _cut(lines: list[str], begins: list[bool], blanks: int) -> list[Raw]:
+def _cut(lines: list[str], begins: list[bool]) -> list[str]:
     starts = [0, *(place for place, begin in enumerate(begins) if begin and place)]
     ends = [*starts[1:], len(lines)]
-    return [Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)]
+    return ["\n".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]

@@ -59,8 +59,8 @@ def _read(data: bytes, name: str, language: str | None, blocks_of: Callable[[str
 
 
 def _structured(text: str) -> tuple[Block, ...]:
-    paragraphs, width = lay_out(text)
-    return structure(paragraphs, list(map(Kinds(width).kind_of, paragraphs)))
+    paragraphs, blanks, width = lay_out(text)
+    return structure(paragraphs, blanks, list(map(Kinds(width).kind_of, paragraphs, blanks)))
 
 
 def decode_text(data: bytes, declared: str | None, language: str | None) -> tuple[str, str, float]:
