@@ -70,11 +70,9 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
         place: of the turn after the gap, 1 or more.
         rules: of the language.
     """
-    before, after = _side(turns, gaps, place - 1, -1, rules), _side(turns, gaps, place, 1, rules)
     gap, turn = gaps[place], turns[place]
-    if after.own is not None and not after.own.name and (about := _about(gap, rules)) is not None:
-        if not differ(about, after.own, rules):  # whom "he said" means
-            after = _Side(Speaker("", about.name, about.person or after.own.person), after.other)
+    before = _side(turns, gaps, place - 1, -1, rules)
+    after = _meant(_side(turns, gaps, place, 1, rules), gap, rules)
     found = _compared(before, after, _same, rules)
     if found is not None:
         return Seam.SAME if found else Seam.OTHER
@@ -102,6 +100,13 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
 def _about(gap: Gap, rules: Rules) -> Speaker | None:
     """Return whom the last of the narrator's paragraphs is about."""
     return subject_of(gap.texts[-1], rules) if gap.texts else None
+
+
+def _meant(after: _Side, gap: Gap, rules: Rules) -> _Side:
+    """Return who speaks after a gap, where "he" is whom the narrator has told of."""
+    if after.own is None or after.own.name or (about := _about(gap, rules)) is None or differ(about, after.own, rules):
+        return after
+    return _Side(Speaker("", about.name, about.person or after.own.person), after.other)
 
 
 def _compared(

@@ -33,8 +33,7 @@ def with_verbs(text: str, rules: Rules) -> Sequence[str]:
     tokens = tokens_of(text)
     if "'" not in text and "’" not in text and "-" not in text:
         return tokens
-    for place in range(len(tokens) - 1, -1, -1):
-        token = tokens[place]
-        if not token.isalnum() and (found := _HANGING.fullmatch(token)) and found[1].lower() in rules.says:
+    for place in reversed([place for place, token in enumerate(tokens) if not token.isalnum()]):
+        if (found := _HANGING.fullmatch(tokens[place])) and found[1].lower() in rules.says:
             tokens[place : place + 1] = found.groups()
     return tokens

@@ -133,7 +133,8 @@ def _told_turns(parts: Parts, number: int, rules: Rules) -> list[Turn]:
         if turn is not None and pending:
             turn.narration.append(pending)
         if turn is None or new:
-            turn = Turn([speech], [number], lead=pending, further=_further(lead, rules) or _further(told, rules))
+            turn = Turn([speech], [number], lead=pending)
+            turn.further = any([each is not None and each.verb in rules.goes_on for each in (lead, told)])
             turns.append(turn)
             if pending and lead is None and told is None:
                 turn.doubts.append(Doubt.WITHIN)
@@ -152,11 +153,6 @@ def _told_turns(parts: Parts, number: int, rules: Rules) -> list[Turn]:
             turn.narration.append(pending)
     _doubt(turns, rules)
     return turns
-
-
-def _further(speaker: Speaker | None, rules: Rules) -> bool:
-    """Say whether the narrator tells that somebody speaks further."""
-    return speaker is not None and speaker.verb in rules.goes_on
 
 
 def _doubts_between(turn: Turn, between: str, lead: Speaker | None, told: Speaker | None, rules: Rules) -> list[Doubt]:

@@ -106,7 +106,7 @@ class Kinds:
             return HEADING if len(line) < 12 and _BETWEEN_DASHES.match(line) else PARAGRAPH
         if _RULE.match(line):
             return CONTENTS
-        if _PAGED.match(line):
+        if line[-1].isdecimal() and _PAGED.match(line):
             return CONTENTS
         if is_title(line) or (blanks > 1 and _NUMBERED.match(line)):
             return HEADING

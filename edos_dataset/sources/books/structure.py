@@ -91,12 +91,7 @@ def _blocks(
 def _is_aside(paragraphs: Sequence[str], kinds: Sequence[str], cues: Mapping[int, Cue], number: int) -> bool:
     """Whether the line below a name says how it is spoken: a single one, with verses of the speech behind it."""
     behind = number + 1
-    return (
-        "\n" not in paragraphs[number]
-        and behind < len(paragraphs)
-        and behind not in cues
-        and kinds[behind] == VERSE
-    )
+    return "\n" not in paragraphs[number] and behind < len(paragraphs) and behind not in cues and kinds[behind] == VERSE
 
 
 def _mark_titles(paragraphs: Sequence[str], kinds: list[str]) -> None:
