@@ -79,10 +79,9 @@ def decode(data: bytes, declared: str | None = None, language: str | None = None
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _decode_marked(data[len(mark) :], encoding)
-    zeros = data.count(0)
-    if zeros > MOST_STRAY_ZEROS * len(data):
-        return _decode_wide(data)
-    if zeros:
+    if b"\0" in data:  # mostly none is, which is told ten times as fast as they are counted
+        if data.count(0) > MOST_STRAY_ZEROS * len(data):
+            return _decode_wide(data)
         data = data.replace(b"\0", b"")
     try:
         text = data.decode("utf-8")
@@ -110,7 +109,7 @@ def repair(text: str) -> tuple[str, str, float]:
 
 def _decode_marked(data: bytes, encoding: str) -> tuple[str, str, float]:
     text = data.decode(encoding, "replace")
-    broken = text.count("\ufffd")
+    broken = text.count("\ufffd") if "\ufffd" in text else 0
     if broken * 10 > len(text):
         raise ReadError(
             "unknown_encoding",

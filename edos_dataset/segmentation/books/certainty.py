@@ -6,7 +6,6 @@ languages). The certainty is the product over the guesses: an estimate of the pr
 no error.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.doubts import Doubt
@@ -57,9 +56,9 @@ def certainty_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (
         rules: of its language.
         cut: whether it begins behind an utterance that is too long to stay, and whether it ends before one.
     """
-    certainty = _WITHOUT
-    for doubt, times in Counter(_doubts_of(turns, rules, cut)).items():
-        certainty *= RIGHT[doubt] ** min(times, _MOST)
+    certainty, doubts = _WITHOUT, _doubts_of(turns, rules, cut)
+    for doubt in dict.fromkeys(doubts):
+        certainty *= RIGHT[doubt] ** min(doubts.count(doubt), _MOST)
     return certainty
 
 

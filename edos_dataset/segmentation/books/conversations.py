@@ -81,7 +81,7 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
         return True
     if not (gap.texts or turn.lead) or rules.later is None:
         return False
-    if not any(map(rules.later.begins_in, filter(None, (*gap.texts, turn.lead)))):
+    if not any(map(rules.later.begins_in, (*gap.texts, turn.lead))):
         return False
     before.doubts.append(Doubt.LATER)
     turn.doubts.append(Doubt.LATER)
@@ -188,20 +188,20 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     return turn.further and (turn.name is None or silent) and (silent or bool(before.tail or before.verbs))
 
 
-def has_more(text: str, words: int) -> bool:
-    """Say whether a text has more than so many words."""
-    return len(text) > 2 * words and len(text.split()) > words  # each has a letter and, but the last, a space
+def apart(long: Sequence[bool], min_turns: int) -> Iterator[slice]:
+    """Yield where the parts of a dialogue stand, each but the first behind an utterance that is too long, which ends a
+    part.
 
-
-def apart(turns: Sequence[Turn], parameters: Speech) -> Iterator[Sequence[Turn]]:
-    """Yield the parts of a dialogue, each but the first behind an utterance that is too long, which ends a part."""
+    Args:
+        long: which of its turns are too long.
+        min_turns: turns of a part.
+    """
     begin = 0
-    long = [has_more(turn.text(), parameters.long) for turn in turns]
-    for place in range(1, len(turns)):
-        if long[place - 1] and not long[place] and min(place - begin, len(turns) - place) >= parameters.min_turns:
-            yield turns[begin:place]
+    for place in range(1, len(long)):
+        if long[place - 1] and not long[place] and min(place - begin, len(long) - place) >= min_turns:
+            yield slice(begin, place)
             begin = place
-    yield turns[begin:]
+    yield slice(begin, len(long))
 
 
 def named(turns: Sequence[Turn], rules: Rules) -> None:
@@ -220,17 +220,16 @@ def named(turns: Sequence[Turn], rules: Rules) -> None:
         turn.name = turn.name or sides[place % 2]
 
 
-def kept(turns: Sequence[Turn], parameters: Speech) -> Iterator[list[Utterance]]:
-    """Yield the dialogues that are left of one without the utterances that are too long."""
+def kept(turns: Sequence[Turn], words: Sequence[int], parameters: Speech) -> Iterator[list[Utterance]]:
+    """Yield the dialogues that are left of one without the utterances that are too long, by the words of each."""
     dialogue: list[Utterance] = []
-    for turn in turns:
-        text = turn.text()
-        if has_more(text, parameters.max_length):
+    for turn, number in zip(turns, words, strict=True):
+        if number > parameters.max_length:
             if len(dialogue) >= parameters.min_turns:
                 yield dialogue
             dialogue = []
         else:
             narration = " ".join(filter(None, turn.narration)) or None
-            dialogue.append(Utterance(text, tuple(turn.paragraphs), turn.name, narration))
+            dialogue.append(Utterance(turn.text(), tuple(turn.paragraphs), turn.name, narration))
     if len(dialogue) >= parameters.min_turns:
         yield dialogue

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.certainty import certainty_of
-from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, has_more, kept, named
+from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, kept, named
 from edos_dataset.segmentation.books.parts import Parts, parts_of
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.seams import Gap
@@ -59,18 +59,21 @@ class _Conversations:
         """End the conversation that is being gathered."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
-                parts = [(part, self._certainty(part, turns)) for part in apart(turns, self.parameters)]
+                words = [turn.words(min(self.parameters.long, self.parameters.max_length)) for turn in turns]
+                long = [number > self.parameters.long for number in words]
+                parts = list(apart(long, self.parameters.min_turns))
+                certainties = [self._certainty(part, turns, long) for part in parts]
                 named(turns, self.rules)
-                for part, certainty in parts:
-                    self.dialogues += kept(part, self.parameters)
+                for part, certainty in zip(parts, certainties, strict=True):
+                    self.dialogues += kept(turns[part], words[part], self.parameters)
                     self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
         self.turns, self.gaps = [], []
 
-    def _certainty(self, part: Sequence[Turn], turns: Sequence[Turn]) -> float:
+    def _certainty(self, part: slice, turns: Sequence[Turn], long: Sequence[bool]) -> float:
         """Return how sure a part of a dialogue is, of whose ends those beside an utterance that is too long are."""
-        short = [turn for turn in part if not has_more(turn.text(), self.parameters.long)]
+        short = [turn for turn, is_long in zip(turns[part], long[part], strict=True) if not is_long]
         if len(short) < self.parameters.min_turns:
-            return certainty_of(part, self.rules)
+            return certainty_of(turns[part], self.rules)
         return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
 
 
@@ -86,20 +89,21 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         rules: of its language.
         parameters: of the extraction.
     """
-    styles = styles_of([block.text for block in blocks if block.kind == PARAGRAPH], rules)
+    styles = styles_of([text for text, kind, _, _ in blocks if kind == PARAGRAPH], rules)
     found = _Conversations(rules, parameters)
     speeches = 0
-    for number, block in enumerate(blocks):
-        if block.kind == HEADING or (block.kind == CONTENTS and _parts(block.text)):
+    for number, (text, kind, _, speaker) in enumerate(blocks):
+        if kind == PARAGRAPH:
+            _take(found, text, number, parts_of(text, styles, rules), rules)
+            if speeches and _leaves(text, rules):
+                found.gap.left = True
+        elif kind == HEADING or (kind == CONTENTS and _parts(text)):
             found.gap.over = True
-        elif block.kind == SPEECH:
+        elif kind == SPEECH:
             speeches += 1
-            found.add(Turn([block.text], [number], name=block.speaker))
-        elif block.kind == VERSE:
-            found.gap.texts.append(block.text)
-        elif block.kind == PARAGRAPH:
-            _take(found, block.text, number, parts_of(block.text, styles, rules), rules)
-            found.gap.left |= speeches > 0 and _leaves(block.text, rules)
+            found.add(Turn([text], [number], name=speaker))
+        elif kind == VERSE:
+            found.gap.texts.append(text)
     found.end()
     pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
     style = told(pairs, styles.dashes, speeches > 0)
@@ -108,7 +112,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
 
 def _take(found: _Conversations, text: str, number: int, parts: Parts | None, rules: Rules) -> None:
     """Take in a paragraph."""
-    turns, _ = turns_of(parts, number, rules) if parts is not None else ([], "")
+    turns = turns_of(parts, number, rules) if parts is not None else []
     if not turns:
         found.gap.texts.append(text)
         found.gap.over |= _parts(text)
@@ -127,7 +131,7 @@ def _take(found: _Conversations, text: str, number: int, parts: Parts | None, ru
 
 def _parts(text: str) -> bool:
     """Say whether a paragraph is no more than a line or stars that part two scenes."""
-    return not any(map(str.isalnum, text[:20]))
+    return not (text[:1].isalnum() or any(map(str.isalnum, text[:20])))
 
 
 def _leaves(text: str, rules: Rules) -> bool:

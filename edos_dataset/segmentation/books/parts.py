@@ -48,17 +48,16 @@ def parts_of(text: str, styles: Styles, rules: Rules) -> Parts | None:
         styles: of the book.
         rules: of its language.
     """
-    opening = styles.opening
+    pair, others, dashes, dash_first, opening = styles
     if opening is not None and opening.opening in text:
-        return _opened(text, opening, styles.dashes[0], rules)
-    for dash in styles.dashes:
+        return _opened(text, opening, dashes[0], rules)
+    for dash in dashes:
         if text.startswith(dash):
             return _by_dashes(text if opening is None else text.replace(opening.closing, ""), dash, rules)
-    for other in styles.others:
-        if text.startswith(other.opening) and not (styles.quotes and styles.quotes.opening in text):
+    for other in others:
+        if text.startswith(other.opening) and not (pair and pair.opening in text):
             return _by_quotes(text, other, rules)
-    pair = styles.quotes
-    if styles.dash_first:
+    if dash_first:
         return _led_in(text, styles, rules)
     if pair is not None and (pair.opening in text or pair.closing in text):
         return _by_quotes(text, pair, rules)
@@ -91,11 +90,11 @@ def _by_quotes(text: str, pair: Quotes, rules: Rules) -> Parts | None:
         text = opening + text[len(closing) :].lstrip()
     first, *rest = text.split(opening)
     speech, closed, after = first.partition(closing)
-    texts, begins_open, ends_open = ([first], repeated, False) if not closed else (["", speech, after], True, False)
-    for place, piece in enumerate(rest, 1):
+    texts, begins_open = ([first], repeated) if not closed else (["", speech, after], True)
+    for piece in rest:
         speech, closed, after = piece.partition(closing)
         texts += [speech, after.replace(closing, "")]
-        ends_open = not closed and place == len(rest)
+    ends_open = bool(rest) and not closed
     if "(" in text:
         texts = _parenthesised(texts, rules)
     return Parts(texts, begins_open, ends_open, pair) if len(texts) > 1 else None

@@ -57,8 +57,8 @@ class _Side(NamedTuple):
 
 def length_between(before: Turn, gap: Gap, turn: Turn) -> int:
     """Return the characters of narration between two turns."""
-    between = sum(map(len, gap.texts)) if gap.texts else 0
-    return len(before.tail) + between + len(turn.lead)
+    beside = len(before.tail) + len(turn.lead)
+    return beside + sum(map(len, gap.texts)) if gap.texts else beside
 
 
 def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules) -> Seam:
@@ -70,11 +70,9 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
         place: of the turn after the gap, 1 or more.
         rules: of the language.
     """
-    before, after = _side(turns, gaps, place - 1, -1, rules), _side(turns, gaps, place, 1, rules)
     gap, turn = gaps[place], turns[place]
-    about = subject_of(gap.texts[-1], rules) if gap.texts else None
-    if about is not None and after.own is not None and not after.own.name and not differ(about, after.own, rules):
-        after = _Side(Speaker("", about.name, about.person or after.own.person), after.other)  # whom "he said" means
+    before = _side(turns, gaps, place - 1, -1, rules)
+    after = _meant(_side(turns, gaps, place, 1, rules), gap, rules)
     found = _compared(before, after, _same, rules)
     if found is not None:
         return Seam.SAME if found else Seam.OTHER
@@ -87,7 +85,7 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
         return Seam.PROBABLY_OTHER
     if _answered(gap, rules):
         return Seam.PROBABLY_SAME
-    if gap.texts and (about is None or about.name is None) and _alike(before.own, after.own, rules):
+    if gap.texts and _alike(before.own, after.own, rules) and ((about := _about(gap, rules)) is None or not about.name):
         return Seam.PROBABLY_SAME
     told = told_before(gap.texts[-1], rules) if gap.texts else None
     short = len(gap.texts) == 1 and len(gap.texts[0]) <= _SHORT
@@ -97,6 +95,18 @@ def seam_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules
     if leads_in or turns[place - 1].texts[-1].endswith("?"):
         return Seam.PROBABLY_OTHER
     return Seam.UNSURE
+
+
+def _about(gap: Gap, rules: Rules) -> Speaker | None:
+    """Return whom the last of the narrator's paragraphs is about."""
+    return subject_of(gap.texts[-1], rules) if gap.texts else None
+
+
+def _meant(after: _Side, gap: Gap, rules: Rules) -> _Side:
+    """Return who speaks after a gap, where "he" is whom the narrator has told of."""
+    if after.own is None or after.own.name or (about := _about(gap, rules)) is None or differ(about, after.own, rules):
+        return after
+    return _Side(Speaker("", about.name, about.person or after.own.person), after.other)
 
 
 def _compared(

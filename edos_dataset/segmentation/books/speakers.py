@@ -61,12 +61,12 @@ def told_after(speech: str, narration: str, rules: Rules) -> Speaker | None:
     """
     begins = narration[0].isupper()
     tokens = with_verbs(narration[:_WINDOW], rules)
-    near = list(map(str.lower, tokens[: _NEAR_BEGINNING if begins else _NEAR]))
-    if not rules.speaks.meet(near):
+    near, speaks = list(map(str.lower, tokens[: _NEAR_BEGINNING if begins else _NEAR])), rules.speaks
+    if not speaks.meet(near):
         return None
     for place, word in enumerate(near):
-        if word in rules.speaks:
-            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in ((".",), (",",), (";",), ()):
+        if word in speaks:
+            if begins and speech[-1] == "." and tokens[place + 1 : place + 2] not in (["."], [","], [";"], []):
                 return None
             if narration.endswith(_COLONS) and ((begins and speech[-1] == ".") or word in rules.answers):
                 return None  # it tells who speaks next
@@ -84,17 +84,24 @@ def told_before(narration: str, rules: Rules) -> Speaker | None:
     end = len(tokens)
     while end and tokens[end - 1] in _LEADS_IN:
         end -= 1
-    tokens, begin = tokens[:end], end
-    while begin and (
-        tokens[begin - 1] not in _SENTENCE_ENDS
-        or (begin > 1 and tokens[begin - 1] == "." and tokens[begin - 2].lower() in rules.abbreviations)
-    ):
-        begin -= 1
-    near = list(map(str.lower, tokens[max(begin, end - 2 * _NEAR + 1) :]))
-    if not rules.speaks.meet(near):
+    tokens, begin = tokens[:end], _sentence_begin(tokens, end, rules)
+    near, speaks = list(map(str.lower, tokens[max(begin, end - 2 * _NEAR + 1) :])), rules.speaks
+    if not speaks.meet(near):
         return None
-    place = next(place for place in range(len(near) - 1, -1, -1) if near[place] in rules.speaks)
+    place = len(near) - 1
+    while near[place] not in speaks:
+        place -= 1
     return _with_subject(tokens, end - len(near) + place, begin, rules)
+
+
+def _sentence_begin(tokens: Sequence[str], end: int, rules: Rules) -> int:
+    """Return where the sentence begins that some tokens end with."""
+    for place in range(end - 1, -1, -1):
+        if tokens[place] in _SENTENCE_ENDS and not (
+            tokens[place] == "." and place and tokens[place - 1].lower() in rules.abbreviations
+        ):
+            return place + 1
+    return 0
 
 
 def led_in(narration: str, rules: Rules) -> Speaker | None:
@@ -140,19 +147,19 @@ def _key(name: str, rules: Rules) -> tuple[frozenset[str], frozenset[str], bool]
 
 def _with_subject(tokens: Sequence[str], verb: int, begin: int, rules: Rules) -> Speaker:
     """Return the speaker whose verb stands at a place: the subject is before it, after it, or begins the sentence."""
-    place = verb - 1
-    while place >= begin and tokens[place].lower() in rules.particles and tokens[place].lower() not in rules.stops:
+    place, particles = verb - 1, rules.particles
+    while place >= begin and (word := tokens[place].lower()) in particles and word not in rules.stops:
         place -= 1
     name, person = _ending_at(tokens, place, begin, rules) if place >= begin else (None, None)
     if name is None and person is None:
         place = verb + 1
-        while place < len(tokens) and tokens[place].lower() in rules.particles:
+        while place < len(tokens) and tokens[place].lower() in particles:
             place += 1
         name, person = _beginning_at(tokens, place, rules)
     if name is None and person is None and begin < verb:
         place = begin
         while place < verb and not _begins_subject(tokens, place, rules):
-            place = place + 1 if tokens[place].lower() in rules.particles or tokens[place] == "," else verb
+            place = place + 1 if tokens[place].lower() in particles or tokens[place] == "," else verb
         name, person = _beginning_at(tokens[:verb], place, rules)
     return Speaker(tokens[verb].lower(), name, person)
 
@@ -230,5 +237,11 @@ def _named(words: Sequence[str], described: bool, rules: Rules) -> tuple[str | N
     if len(words) <= described or words[0].lower() in rules.particles:
         return None, None
     name = " ".join(words)
+    return name, _person_of(name, rules)
+
+
+@lru_cache(maxsize=1 << 13)
+def _person_of(name: str, rules: Rules) -> str | None:
+    """Return the person that a title in a name tells."""
     persons = map(rules.bare_titles.get, name.lower().replace(".", " ").split())
-    return name, next(filter(None, persons), None)
+    return next(filter(None, persons), None)

@@ -1,6 +1,7 @@
 """Words and marks of the narrator's text beside speech."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from edos_dataset.segmentation.books.rules import Rules
@@ -10,7 +11,6 @@ _ASCII_MARKS = (*".,;:!?()", "--")
 _ASCII_TOKENS = bytes(  # what is part of no token parts them
     code if code < 128 and (chr(code).isalnum() or chr(code) in ".,;:!?()'-") else 32 for code in range(256)
 )
-_HANGERS = ("'", "’", "-")
 _HANGING = re.compile(r"([^\W_]+)['’-](.+)")
 
 
@@ -28,13 +28,12 @@ def tokens_of(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 6)  # what stands behind one quote stands before the next
-def with_verbs(text: str, rules: Rules) -> tuple[str, ...]:
+def with_verbs(text: str, rules: Rules) -> Sequence[str]:
     """Return words and marks, a verb of saying parted from what hangs on it: "disse-lhe", "diss'egli"."""
     tokens = tokens_of(text)
-    if not any(mark in text for mark in _HANGERS):
-        return tuple(tokens)
-    for place in range(len(tokens) - 1, -1, -1):
-        token = tokens[place]
-        if not token.isalnum() and (found := _HANGING.fullmatch(token)) and found[1].lower() in rules.says:
+    if "'" not in text and "’" not in text and "-" not in text:
+        return tokens
+    for place in reversed([place for place, token in enumerate(tokens) if not token.isalnum()]):
+        if (found := _HANGING.fullmatch(tokens[place])) and found[1].lower() in rules.says:
             tokens[place : place + 1] = found.groups()
-    return tuple(tokens)
+    return tokens

@@ -18,7 +18,8 @@ _CLAUSE_END = re.compile(r"[,;:.!?]")
 _ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word tells what a quote is
 _FAR = 250  # the same, of a lead-in
-_NEW_SENTENCE = re.compile(r"[.!?…] \W{0,2}[A-ZÀ-ÖØ-ÞŐŰ]|^[A-ZÀ-ÖØ-ÞŐŰ]")
+_CAPITAL = re.compile("[A-ZÀ-ÖØ-ÞŐŰ]")
+_NEW_SENTENCE = re.compile(rf"[.!?…] \W{{0,2}}{_CAPITAL.pattern}")
 _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
 
 
@@ -63,10 +64,15 @@ class Turn:
 
     def text(self) -> str:
         """Return its words: the quotes joined by spaces, marks attached."""
-        joined = self.texts[0]
-        for text in self.texts[1:]:
+        joined, *others = self.texts
+        for text in others:
             joined += text if text[0] in _ATTACHED and text[:2] != ".." else f" {text}"
         return joined
+
+    def words(self, few: int) -> int:
+        """Return how many words it has; not so many that they are counted where it has no more than a few."""
+        most = sum(map(len, self.texts)) + len(self.texts)
+        return len(self.text().split()) if most > 2 * few else 0  # each has a letter and a space, if one is added
 
 
 def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
@@ -85,8 +91,8 @@ def same(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
     return one.person == other.person == "i"
 
 
-def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
-    """Return the turns of a paragraph, and its narration where it has none.
+def turns_of(parts: Parts, number: int, rules: Rules) -> list[Turn]:
+    """Return the turns of a paragraph.
 
     Args:
         parts: of the paragraph.
@@ -96,8 +102,7 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
     texts = parts.texts
     if parts.pair is not None and len(texts) == 3 and not (texts[0].strip() or texts[2].strip()):
         speech = texts[1].strip()  # mostly all is speech, and nothing told
-        turns = [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else []
-        return turns, "" if turns else _unsaid("", speech, "", parts)
+        return [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else []
     return _told_turns(parts, number, rules)
 
 
@@ -107,10 +112,11 @@ def _unsaid(before: str, quoted: str, after: str, parts: Parts) -> str:
     return f"{before} {opening}{quoted}{closing} {after}".strip()
 
 
-def _told_turns(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], str]:
+def _told_turns(parts: Parts, number: int, rules: Rules) -> list[Turn]:
     """Return what `turns_of` does, by what is told between quotes or dashes."""
     texts, pending, heard = parts.texts, parts.texts[0].strip(), True
     turns: list[Turn] = []
+    turn: Turn | None = None
     for place in range(1, len(texts), 2):
         speech, after = texts[place].strip(), texts[place + 1].strip()
         told = told_after(speech, after, rules) if speech and after else None
@@ -119,41 +125,41 @@ def _told_turns(parts: Parts, number: int, rules: Rules) -> tuple[list[Turn], st
             lead is not None and _unheard(lead, pending[-_FAR:], rules)
         )
         heard = not tagged and (heard or lead is not None)
-        goes_on = bool(turns) or parts.begins_open
+        goes_on = turn is not None or parts.begins_open
         if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
             pending = _unsaid(pending, speech, after, parts)
             continue
-        new = not turns or _another(turns, pending, speech, lead, told, parts, rules)
-        if turns and pending:
-            turns[-1].narration.append(pending)
-        if new:
-            turns.append(Turn([speech], [number], lead=pending))
-            turns[-1].doubts += [Doubt.WITHIN] if pending and lead is None and told is None else []
+        new = turn is None or _another(turns, pending, speech, lead, told, parts, rules)
+        if turn is not None and pending:
+            turn.narration.append(pending)
+        if turn is None or new:
+            turn = Turn([speech], [number], lead=pending)
+            turn.further = any([each is not None and each.verb in rules.goes_on for each in (lead, told)])
+            turns.append(turn)
+            if pending and lead is None and told is None:
+                turn.doubts.append(Doubt.WITHIN)
         else:
-            turns[-1].doubts += _doubts_between(turns[-1], pending, lead, told, rules)
-            if pending[:1] == "," and speech[0].islower() and turns[-1].texts[-1][-1] not in _ENDS:
-                turns[-1].texts[-1] += ","
-            turns[-1].texts.append(speech)
-        turn = turns[-1]
-        if new:
-            turn.further = any(speaker is not None and speaker.verb in rules.goes_on for speaker in (lead, told))
+            turn.doubts += _doubts_between(turn, pending, lead, told, rules)
+            if pending[:1] == "," and speech[0].islower() and turn.texts[-1][-1] not in _ENDS:
+                turn.texts[-1] += ","
+            turn.texts.append(speech)
         turn.hear(lead)
         turn.hear(told)
         pending = after
-    if turns:
-        turns[-1].tail = pending
-        turns[-1].open = parts.ends_open
+    if turn is not None:
+        turn.tail = pending
+        turn.open = parts.ends_open
         if pending:
-            turns[-1].narration.append(pending)
+            turn.narration.append(pending)
     _doubt(turns, rules)
-    return turns, pending
+    return turns
 
 
 def _doubts_between(turn: Turn, between: str, lead: Speaker | None, told: Speaker | None, rules: Rules) -> list[Doubt]:
     """Return what is doubtful of a turn that goes on over some narration in its paragraph."""
-    if not _NEW_SENTENCE.search(between) or any(
-        other is not None and same(turn, other, rules) for other in (lead, told)
-    ):
+    if not (_CAPITAL.match(between) or _NEW_SENTENCE.search(between)):
+        return []
+    if (lead is not None and same(turn, lead, rules)) or (told is not None and same(turn, told, rules)):
         return []
     return [Doubt.LED] if lead is not None and lead.verb not in rules.goes_on else [Doubt.JOINED]
 
@@ -163,14 +169,10 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
     for turn in turns:
         if len(turns) > 1:
             turn.doubts.append(Doubt.TWO)
-        beside = " ".join((turn.lead[-_FAR:], *(text[:_FAR] for text in turn.narration)))
-        if beside.strip() and _may_be_unheard(beside, rules):
-            turn.doubts.append(Doubt.UNHEARD)
-
-
-def _may_be_unheard(narration: str, rules: Rules) -> bool:
-    words = small_words(narration)
-    return rules.unheard.meet(words) or rules.to_self.within(narration)
+        if turn.lead or turn.narration:
+            beside = " ".join([turn.lead[-_FAR:], *[text[:_FAR] for text in turn.narration]])
+            if rules.unheard.meet(small_words(beside)) or rules.to_self.within(beside):
+                turn.doubts.append(Doubt.UNHEARD)
 
 
 def unheard(narration: str, rules: Rules) -> bool:

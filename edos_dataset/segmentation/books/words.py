@@ -59,7 +59,7 @@ class Phrases:
         narration = narration.lower()
         for piece in self._pieces:  # a hundredth of the time of an expression without case
             if piece in narration:
-                return any(text in narration for text in self._texts)
+                return any([text in narration for text in self._texts])
         return False
 
 
@@ -69,8 +69,20 @@ def _pieces_of(texts: Sequence[str]) -> Iterator[str]:
         in_texts = [{text[at : at + 4] for at in range(max(len(text) - 3, 1))} for text in texts]
         pieces = Counter(piece for each in in_texts for piece in each)
         best = max(pieces, key=lambda piece: (pieces[piece], piece))
-        yield best
+        yield _longest_around(best, [text for text in texts if best in text])
         texts = [text for text in texts if best not in text]
+
+
+def _longest_around(piece: str, texts: Sequence[str]) -> str:
+    """Return the longest text around a piece that all of some texts hold: it stands in less narration."""
+    first = texts[0]
+    begin = first.index(piece)
+    end = begin + len(piece)
+    while begin and all(first[begin - 1 : end] in text for text in texts):
+        begin -= 1
+    while end < len(first) and all(first[begin : end + 1] in text for text in texts):
+        end += 1
+    return first[begin:end]
 
 
 class Later:

@@ -3,7 +3,6 @@
 import re
 
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, VERSE
-from edos_dataset.sources.books.layout import Raw
 
 _NUMBER = r"(?:[0-9]{1,3}|[IVXLC]{1,8}|[ivxlc]{1,8})"
 _CHAPTER_WORDS = (  # as they stand in titles of chapters, in the seven languages and French
@@ -79,13 +78,13 @@ class Kinds:
     def __init__(self, width: int) -> None:
         self._narrow = _NARROW * max(width, 60) if width else 0.0
 
-    def kind_of(self, raw: Raw) -> str:
+    def kind_of(self, text: str, blanks: int) -> str:
         """Return the kind of a paragraph by itself, whatever stands around it.
 
         Args:
-            raw: the paragraph.
+            text: its lines.
+            blanks: blank lines before it.
         """
-        text = raw.text
         first = text[0]
         if first == "[" or first == " ":
             if _BRACKETED.match(text):
@@ -94,11 +93,11 @@ class Kinds:
             return NOTE
         end = text.find("\n")
         if end < 0:
-            return self._kind_of_line(text.strip(), raw.blanks)
+            return self._kind_of_line(text.strip(), blanks)
         full = end > self._narrow > 0 and text[-1] in _TERMINAL
         if full and (first.isalpha() or first in _QUOTES) and not text.startswith(_BEGINNINGS):
             return PARAGRAPH  # the common case, told without a look at the other lines
-        return self._kind_of_lines(text, raw.blanks)
+        return self._kind_of_lines(text, blanks)
 
     def _kind_of_line(self, line: str, blanks: int) -> str:
         if len(line) > _LONGEST_TITLE:
@@ -107,7 +106,7 @@ class Kinds:
             return HEADING if len(line) < 12 and _BETWEEN_DASHES.match(line) else PARAGRAPH
         if _RULE.match(line):
             return CONTENTS
-        if _PAGED.match(line):
+        if line[-1].isdecimal() and _PAGED.match(line):
             return CONTENTS
         if is_title(line) or (blanks > 1 and _NUMBERED.match(line)):
             return HEADING

@@ -1,11 +1,12 @@
 """Where the paragraphs of a plain text begin and end, by the way it is set: blank lines, indents, or neither."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+import statistics
 from typing import NamedTuple
 
-_BLANK = re.compile(r"\n[ \t\xa0]+(?=\n)")
+import numpy as np
+
+_BLANK = re.compile(r"\n([ \t\xa0\n]*\n)")
 _SAMPLE = 50_000  # lines whose widths are looked at
 _LONG = 40  # lines; prose in a text with blank lines seldom has longer paragraphs
 _WRAPPED = 120  # columns; a text with longer lines is not wrapped
@@ -13,17 +14,11 @@ _TERMINAL = frozenset(".!?…:»”\"'’*)")
 _OPENING = frozenset("-–—―«“„\"'‘¿¡(")
 
 
-class Raw(NamedTuple):
-    """A paragraph as it stands: its lines, with their indents, joined by line feeds."""
-
-    text: str
-    blanks: int = 1  # blank lines before it
-
-
 class Laid(NamedTuple):
-    """The paragraphs of a text."""
+    """The paragraphs of a text as they stand: the lines of each, with their indents, joined by line feeds."""
 
-    paragraphs: list[Raw]
+    paragraphs: list[str]
+    blanks: list[int]  # blank lines before each
     width: int  # columns that lines are wrapped at; 0 where they are not
 
 
@@ -37,52 +32,35 @@ def lay_out(text: str) -> Laid:
     Args:
         text: its lines end with line feeds.
     """
-    blocks = _blocks("\n\n" + text.strip("\n") + "\n\n")
-    sample = "\n".join(block.text for block in blocks[: _SAMPLE // 4]).split("\n")[:_SAMPLE]
-    width = _width(map(len, sample))
+    pieces = _BLANK.split("\n\n" + text.strip("\n") + "\n\n")
+    blocks, blanks = pieces[2:-2:2], [blank.count("\n") for blank in pieces[1:-2:2]]
+    sample = "\n".join(blocks[: _SAMPLE // 4])
+    width = _width(sample)
     wrapped = width if width <= _WRAPPED else 0
-    sizes = [block.text.count("\n") + 1 for block in blocks]
+    sizes = [block.count("\n") + 1 for block in blocks]
     if 2 * sum(size for size in sizes if size > _LONG) <= sum(sizes):
-        return Laid(blocks, wrapped)
-    indented = sum(line[0] in " \t" for line in sample if line) / max(len(sample), 1)
-    paragraphs: list[Raw] = []
-    for block in blocks:
-        lines = block.text.split("\n")
+        return Laid(blocks, blanks, wrapped)
+    indented = statistics.fmean(line[:1] in (" ", "\t") for line in sample.split("\n")[:_SAMPLE])
+    laid = Laid([], [], wrapped)
+    for block, before in zip(blocks, blanks, strict=True):
+        lines = block.split("\n")
         if not wrapped:
             begins = [True] * len(lines)
         elif 0.02 <= indented <= 0.6:
             begins = [line[0] in " \t" for line in lines]
         else:
             begins = [True, *(_begins(one, other, width) for one, other in zip(lines, lines[1:], strict=False))]
-        paragraphs += _cut(lines, begins, block.blanks)
-    return Laid(paragraphs, wrapped)
+        paragraphs = _cut(lines, begins)
+        laid.paragraphs.extend(paragraphs)
+        laid.blanks.extend([before, *[0] * (len(paragraphs) - 1)])
+    return laid
 
 
-def _blocks(text: str) -> list[Raw]:
-    """Part a text at its blank lines; it begins and ends with one."""
-    found: list[Raw] = []
-    blanks = -1
-    for piece in _BLANK.sub("\n", text).split("\n\n"):
-        if not piece:
-            blanks += 2
-            continue
-        body = piece.removeprefix("\n")  # of three line feeds, the third
-        if body:
-            found.append(Raw(body, blanks + len(piece) - len(body)))
-        blanks = 1
-    return found
-
-
-def _width(widths: Iterable[int]) -> int:
-    """Return the width that a hundredth of the lines reach or exceed, 0 where there are none."""
-    counts = Counter(widths)
-    lines = counts.total()
-    left = lines - lines * 99 // 100
-    for width in sorted(counts, reverse=True):
-        left -= counts[width]
-        if left <= 0:
-            return width
-    return 0
+def _width(text: str) -> int:
+    """Return the width that a hundredth of the first lines of a text reach or exceed."""
+    signs = np.frombuffer(f"\n{text}\n".encode("utf-32-le", "surrogatepass"), "<u4")
+    widths = np.diff(np.flatnonzero(signs == ord("\n")))[:_SAMPLE] - 1
+    return int(np.sort(widths)[len(widths) * 99 // 100])
 
 
 def _begins(before: str, line: str, width: int) -> bool:
@@ -96,7 +74,7 @@ def _begins(before: str, line: str, width: int) -> bool:
     return room and (line[0].isupper() or line[0] in _OPENING)
 
 
-def _cut(lines: list[str], begins: list[bool], blanks: int) -> list[Raw]:
+def _cut(lines: list[str], begins: list[bool]) -> list[str]:
     starts = [0, *(place for place, begin in enumerate(begins) if begin and place)]
     ends = [*starts[1:], len(lines)]
-    return [Raw("\n".join(lines[start:end]), 0 if start else blanks) for start, end in zip(starts, ends, strict=True)]
+    return ["\n".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]

@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from io import IncrementalNewlineDecoder
 from itertools import compress
 
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, VERSE, Block, Book
@@ -58,8 +59,8 @@ def _read(data: bytes, name: str, language: str | None, blocks_of: Callable[[str
 
 
 def _structured(text: str) -> tuple[Block, ...]:
-    paragraphs, width = lay_out(text)
-    return structure(paragraphs, list(map(Kinds(width).kind_of, paragraphs)))
+    paragraphs, blanks, width = lay_out(text)
+    return structure(paragraphs, blanks, list(map(Kinds(width).kind_of, paragraphs, blanks)))
 
 
 def decode_text(data: bytes, declared: str | None, language: str | None) -> tuple[str, str, float]:
@@ -78,7 +79,8 @@ def decode_text(data: bytes, declared: str | None, language: str | None) -> tupl
         raise ReadError(NOT_A_BOOK if error.reason == "not_subtitles" else error.reason, error.detail) from error
     if not text.isascii() and declared and _differ(declared, encoding):
         encoding = f"{encoding}, declared {declared}"
-    return normal_form(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")), encoding, confidence
+    text = IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)  # half the time of `replace`
+    return normal_form(text.replace("\f", "\n")), encoding, confidence
 
 
 def refuse_endless(text: str) -> None:

@@ -8,7 +8,6 @@ from lxml import etree
 from edos_dataset.languages.codes import primary_language
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, VERSE, Book
 from edos_dataset.sources.books.kinds import Kinds
-from edos_dataset.sources.books.layout import Raw
 from edos_dataset.sources.books.markup import BLOCK, BREAK, INSIDE, LINE, SKIP, Piece, Role, paragraphs
 from edos_dataset.sources.books.plain import NOT_A_BOOK, decode_text, refuse_little
 from edos_dataset.sources.books.structure import structure
@@ -102,12 +101,11 @@ def pieces_of(root: etree._Element) -> list[Piece]:
     return pieces
 
 
-def as_read(pieces: Sequence[Piece]) -> tuple[list[Raw], list[str]]:
-    """Return paragraphs and their kinds; where no element says one, the words do."""
-    raws = [Raw(piece.text) for piece in pieces]
-    told = Kinds(0)
-    kinds = [piece.kind or told.kind_of(raw) for piece, raw in zip(pieces, raws, strict=True)]
-    return raws, kinds
+def as_read(pieces: Sequence[Piece]) -> tuple[list[str], list[int], list[str]]:
+    """Return paragraphs, the blank lines before each, and their kinds; where no element says one, the words do."""
+    texts, told = [piece.text for piece in pieces], Kinds(0)
+    kinds = [piece.kind or told.kind_of(piece.text, 1) for piece in pieces]
+    return texts, [1] * len(texts), kinds
 
 
 def _role(node: etree._Element) -> Role:
