@@ -32,14 +32,17 @@ HEAVY = (
     "numpy",
     "pandas",
     "pyarrow.dataset",
+    "pydantic",
+    "pysubs2",
     "rich.progress",
     "scipy.stats",
     "sentence_transformers",
+    "simplemma",
     "sklearn.metrics",
     "torch",
     "transformers.models.bert.modeling_bert",
     "transformers.models.bert.tokenization_bert",
-    "typer",
+    "typer.rich_utils",
 )
 """What is imported beforehand, where it is installed."""
 
@@ -184,6 +187,8 @@ if __name__ == "__main__":
     for name in HEAVY:
         with suppress(ModuleNotFoundError):
             import_module(name)
+    with suppress(ModuleNotFoundError):
+        import_module("simplemma").in_target_language("keeper", "en")  # whatever reads a film loads this dictionary
     gc.freeze()
     request = wait_for_commands(sys.argv[1])
     try:
