@@ -76,8 +76,8 @@ def files():
 
 @pytest.fixture(scope="session")
 def commands(tmp_path_factory, hub_port):
-    """The folder of `python`, `edos` and `hf`, to put first in PATH. They start at once (`warm_python`), except in an
-    installed wheel, where what starts is what a user starts.
+    """The folder of `python`, `edos`, `accelerate` and `hf`, to put first in PATH. They start at once (`warm_python`),
+    except in an installed wheel, where what starts is what a user starts.
     """
     if not hasattr(os, "pidfd_open") or os.environ.get("EDOS_WHEEL"):
         yield Path(sys.executable).parent

@@ -46,7 +46,8 @@ HEAVY = (
 )
 """What is imported beforehand, where it is installed."""
 
-_SCRIPTS = {"python": [], "edos": ["-m", "edos_dataset"], "hf": [str(Path(sys.executable).with_name("hf"))]}
+_SCRIPTS = {"python": [], "edos": ["-m", "edos_dataset"]}
+_SCRIPTS |= {name: [str(Path(sys.executable).with_name(name))] for name in ("accelerate", "hf")}
 _CALL = f"""#!{sys.executable} -ISE
 import json, os, socket, sys
 caller = socket.socket(socket.AF_UNIX)
@@ -60,7 +61,7 @@ os._exit(int(caller.recv(4) or b"1"))
 
 @contextmanager
 def warm_python(folder, environment):
-    """Start the waiting process; yields a folder to put first in PATH, which holds `python`, `edos` and `hf`.
+    """Start the waiting process; yields a folder to put first in PATH, which holds `python`, `edos`, `accelerate` and `hf`.
 
     Args:
         folder: an empty one, for the socket and the commands.
