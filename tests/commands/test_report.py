@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A report with its pictures, which take three seconds to draw, and what it found; nobody writes into its folder."""
+    """A report with its pictures, which take three seconds to draw, and what it found; nobody writes in its folder."""
     place = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "plotly_script", lambda: "/* plotly */")

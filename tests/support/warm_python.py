@@ -61,7 +61,7 @@ os._exit(int(caller.recv(4) or b"1"))
 
 @contextmanager
 def warm_python(folder, environment):
-    """Start the waiting process; yields a folder to put first in PATH, which holds `python`, `edos`, `accelerate` and `hf`.
+    """Start the waiting process; yields a folder to put first in PATH: of `python`, `edos`, `accelerate` and `hf`.
 
     Args:
         folder: an empty one, for the socket and the commands.
