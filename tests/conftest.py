@@ -1,5 +1,6 @@
 """Settings of all tests, and what several rooms of them start: a local Hub, and processes that need not import."""
 
+import gc
 import os
 import shutil
 import socket
@@ -30,6 +31,18 @@ os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="edos-tests-")
 def pytest_unconfigure():
     """Remove that home."""
     shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
+
+
+def pytest_collection():
+    """Modules that are imported leave hardly any garbage to look for."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """What the modules hold stays to the end: whoever looks for garbage later need not look at it again."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
