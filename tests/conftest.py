@@ -1,5 +1,6 @@
 """Settings of all tests, and what several rooms of them start: a local Hub, and processes that need not import."""
 
+import gc
 import os
 import shutil
 import socket
@@ -30,6 +31,18 @@ os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="edos-tests-")
 def pytest_unconfigure():
     """Remove that home."""
     shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
+
+
+def pytest_collection():
+    """Modules that are imported leave hardly any garbage to look for."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """What the modules hold stays to the end: whoever looks for garbage later need not look at it again."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
@@ -76,8 +89,8 @@ def files():
 
 @pytest.fixture(scope="session")
 def commands(tmp_path_factory, hub_port):
-    """The folder of `python`, `edos` and `hf`, to put first in PATH. They start at once (`warm_python`), except in an
-    installed wheel, where what starts is what a user starts.
+    """The folder of `python`, `edos`, `accelerate` and `hf`, to put first in PATH. They start at once (`warm_python`),
+    except in an installed wheel, where what starts is what a user starts.
     """
     if not hasattr(os, "pidfd_open") or os.environ.get("EDOS_WHEEL"):
         yield Path(sys.executable).parent

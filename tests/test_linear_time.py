@@ -75,7 +75,8 @@ def _ways(tree, name):
     }
 
 
-def _found():
+@pytest.fixture(scope="module")
+def expressions():
     """Return (place, pattern or text, way) of every expression of the package, and the modules that build one."""
     found, built = [], set()
     for module, tree in _sources():
@@ -106,9 +107,6 @@ def _found():
     return found, built
 
 
-FOUND, BUILDERS = _found()
-
-
 def _run(pattern, way):
     if way.endswith("_regex"):
         more = [""] if way.startswith("replace") else []
@@ -123,14 +121,15 @@ def _as_bytes(texts):
         yield lambda size, text=text: text(size).encode("latin-1", "replace")
 
 
-def test_every_expression_is_found():
-    assert len(FOUND) > 100
-    assert BUILDERS == BUILT
+def test_every_expression_is_found(expressions):
+    found, built = expressions
+    assert len(found) > 100
+    assert built == BUILT
 
 
-def test_expressions_take_time_in_proportion_to_the_text():
+def test_expressions_take_time_in_proportion_to_the_text(expressions):
     faults = []
-    for place, pattern, way in FOUND:
+    for place, pattern, way in expressions[0]:
         texts = texts_of_signs() if isinstance(pattern, str) else texts_against(pattern)
         if not isinstance(pattern, str) and isinstance(pattern.pattern, bytes):
             texts = _as_bytes(texts)

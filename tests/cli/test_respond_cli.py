@@ -87,10 +87,10 @@ def test_a_file_becomes_lines(models, tmp_path, name):
 
 def test_what_stood_beside_is_kept_and_lines_can_be_answered_again(models):
     line = {"dialogue_id": "a", "film": 3, "turns": [{"text": "so", "speaker": "A"}, {"text": "I am happy"}]}
-    done = respond(models, "-", "--out", "-", input=json.dumps(line))
+    done = respond(models, "-", "--out", "-", "--workers", 1, input=json.dumps(line))
     first = json.loads(done.stdout)
     assert first.pop("answers") and first == line
-    again = respond(models, "-", "--out", "-", input=done.stdout)
+    again = respond(models, "-", "--out", "-", "--workers", 1, input=done.stdout)
     assert json.loads(again.stdout)["given_answers"] == json.loads(done.stdout)["answers"]
 
 

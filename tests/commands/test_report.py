@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,17 @@ def folder(tmp_path):
     return write_folder(tmp_path / "edos folder", ROWS)
 
 
-def test_a_folder_gives_a_page_figures_and_pictures(folder, tmp_path):
-    found = report(Asked(str(folder)), out=tmp_path / "r.html")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A report with its pictures, which take three seconds to draw, and what it found; nobody writes in its folder."""
+    place = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "plotly_script", lambda: "/* plotly */")
+        return place, report(Asked(str(write_folder(place / "edos folder", ROWS))), out=place / "r.html")
+
+
+def test_a_folder_gives_a_page_figures_and_pictures(made):
+    tmp_path, found = made
     assert json.loads((tmp_path / "r.json").read_text()) == found
     assert found["data"][0]["name"] == "edos folder (edos)" and found["data"][0]["sizes"]["dialogues"] == 80
     assert "edos folder" in (tmp_path / "r.html").read_text()
@@ -111,8 +121,9 @@ def test_pictures_of_an_earlier_report_go_and_nothing_else(folder, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"edos folder", "r.html", "r.json"}
 
 
-def test_what_cannot_be_written_leaves_the_earlier_report(folder, tmp_path, monkeypatch):
-    report(Asked(str(folder)), out=tmp_path / "r.html")
+def test_what_cannot_be_written_leaves_the_earlier_report(made, tmp_path, monkeypatch):
+    shutil.copytree(made[0], tmp_path, dirs_exist_ok=True)
+    folder = tmp_path / "edos folder"
     before = {path: path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*"))}
 
     def no_space(figures, folder):

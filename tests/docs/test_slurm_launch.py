@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ PROGRAMS = {
 TURNS = ["I am so sorry.", "Why?", "My dog died last night."]
 
 
-def test_the_launch_over_nodes(tmp_path):
+def test_the_launch_over_nodes(tmp_path, commands):
     [script] = [block.text for block in blocks_of(PAGE.read_text("utf-8")) if block.file == "launch.sbatch"]
     (tmp_path / "launch.sbatch").write_text(script.replace(" label ", " label --model fast "))
     for name, does in PROGRAMS.items():
@@ -32,7 +31,7 @@ def test_the_launch_over_nodes(tmp_path):
     (tmp_path / "dialogues.jsonl").write_text("\n".join(lines))
     slurm = {"SLURM_JOB_NODELIST": "one,two", "SLURM_JOB_ID": str(os.getpid()), "SLURM_NNODES": "2"}
     slurm |= {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PAGE.parents[1])}
-    path = os.pathsep.join([str(tmp_path / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(tmp_path / "bin"), str(commands), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "launch.sbatch"],
         cwd=tmp_path,

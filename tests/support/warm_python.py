@@ -32,18 +32,22 @@ HEAVY = (
     "numpy",
     "pandas",
     "pyarrow.dataset",
+    "pydantic",
+    "pysubs2",
     "rich.progress",
     "scipy.stats",
     "sentence_transformers",
+    "simplemma",
     "sklearn.metrics",
     "torch",
     "transformers.models.bert.modeling_bert",
     "transformers.models.bert.tokenization_bert",
-    "typer",
+    "typer.rich_utils",
 )
 """What is imported beforehand, where it is installed."""
 
-_SCRIPTS = {"python": [], "edos": ["-m", "edos_dataset"], "hf": [str(Path(sys.executable).with_name("hf"))]}
+_SCRIPTS = {"python": [], "edos": ["-m", "edos_dataset"]}
+_SCRIPTS |= {name: [str(Path(sys.executable).with_name(name))] for name in ("accelerate", "hf")}
 _CALL = f"""#!{sys.executable} -ISE
 import json, os, socket, sys
 caller = socket.socket(socket.AF_UNIX)
@@ -57,7 +61,7 @@ os._exit(int(caller.recv(4) or b"1"))
 
 @contextmanager
 def warm_python(folder, environment):
-    """Start the waiting process; yields a folder to put first in PATH, which holds `python`, `edos` and `hf`.
+    """Start the waiting process; yields a folder to put first in PATH: of `python`, `edos`, `accelerate` and `hf`.
 
     Args:
         folder: an empty one, for the socket and the commands.
@@ -184,6 +188,8 @@ if __name__ == "__main__":
     for name in HEAVY:
         with suppress(ModuleNotFoundError):
             import_module(name)
+    with suppress(ModuleNotFoundError):
+        import_module("simplemma").in_target_language("keeper", "en")  # whatever reads a film loads this dictionary
     gc.freeze()
     request = wait_for_commands(sys.argv[1])
     try:

@@ -41,18 +41,18 @@ def expected(films, tmp_path_factory):
     return content(out)
 
 
-def start(tmp_path, films, engine, workers):
+def start(tmp_path, films, engine, workers, python=sys.executable):
     """Start a run; return its processes."""
     script = tmp_path / "one.py"  # spawned workers import the main module by its file
     script.write_text(ONE)
     arguments = [films, tmp_path / "out", engine, workers]
     if engine == "accelerate":
-        return launch(2, ONE, *arguments, output=subprocess.DEVNULL)
+        return launch(2, ONE, *arguments, output=subprocess.DEVNULL, python=python)
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     # No pipe: whoever of the processes is left over would keep it open.
     with (tmp_path / "errors").open("w") as errors:
-        return [subprocess.Popen([sys.executable, script, *map(str, arguments)], env=environment, stderr=errors)]
+        return [subprocess.Popen([python, script, *map(str, arguments)], env=environment, stderr=errors)]
 
 
 def made(out):
@@ -80,7 +80,7 @@ def children_of(pid):
 
 
 @pytest.mark.parametrize(("engine", "workers"), [("local", 2), ("datasets", 2), ("accelerate", 1), RAY])
-def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, engine, workers):
+def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, commands, engine, workers):
     out = tmp_path / "out"
     children = kill_when(start(tmp_path, films, engine, workers), lambda: made(out) >= 5)
     _, alive = psutil.wait_procs(children, timeout=5)
@@ -93,7 +93,7 @@ def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, engine, 
     assert made(out) == before  # nobody writes any more
     for process in alive:
         process.kill()
-    for process in start(tmp_path, films, engine, workers):
+    for process in start(tmp_path, films, engine, workers, commands / "python"):
         assert process.wait(timeout=240) == 0, (tmp_path / "errors").read_text()
     assert content(out) == expected
     assert not list(out.rglob(".*.tmp"))
