@@ -29,7 +29,8 @@ from edos_dataset.runs.shards import read_shard, write_shard
 from edos_dataset.segmentation.books.papers_words import WordCounts, add_up
 
 _BYTES_A_WORD = 64  # of a shard, for each of its different words: four novels have 60,000
-_BYTES_OF_COUNT = 120  # that a partition takes for a word of a group
+_BYTES_OF_COUNT = 120  # that is taken for a word of a group
+_SMALL = 4  # so many times as many partitions as memory allows: none takes more than a shard
 _MEMORY = 1 << 30
 
 
@@ -72,7 +73,7 @@ class VocabularyStep(SharedStep):
             nothing_leaves(removals, engine)
             return
         size = count_together(_bytes, shards, folder, engine)
-        parts = partitions_for(size // _BYTES_A_WORD, _BYTES_OF_COUNT, _MEMORY)
+        parts = partitions_for(size // _BYTES_A_WORD, _SMALL * _BYTES_OF_COUNT, _MEMORY)
         groups = groups_of(shards)
         job = _Job(parts, folder, self, Passage(len(groups), folder))
         carry_out(engine, job.count, groups)
@@ -95,7 +96,7 @@ class _Job(Passage):
     def count(self, group: Group) -> None:
         """Part and count the words of a group of shards."""
         counts = add_up(self._count(number, path) for number, path in group.numbered())
-        groups = pa.array(np.full(len(counts.words), group.number, np.uint64))
+        groups = pa.array(np.full(len(counts.words), group.number, np.uint32))
         table = _table(counts).append_column("group", groups).append_column("key", _keys(counts.words))
         self.write_parts("counts", group.number, [table])
 
@@ -155,7 +156,7 @@ def counted(words: pa.DictionaryArray) -> WordCounts:
 
 
 def _keys(words: pa.StringArray) -> pa.Array:
-    return pa.array(map(crc32, words.cast(pa.binary()).to_pylist()), pa.uint64())
+    return pa.array(map(crc32, words.cast(pa.binary()).to_pylist()), pa.uint32())
 
 
 def _bytes(shard: Path) -> int:
