@@ -137,7 +137,7 @@ def bones(markdown):
 BASE = [bones(split_card(card)[1]) for card in cards("harmless")]
 
 
-_CODE = re.compile(r"(?ms)^(`{3,}).*?^\1$|`[^`\n]*`")
+_CODE = re.compile(r"(?ms)^(`{3,}).*?^\1$|(?<!\\)`[^`\n]*`")  # a mark behind a backslash begins none
 
 
 def assert_shown(text):

@@ -108,7 +108,7 @@ def test_the_process_that_leads_reads_nothing_of_what_leaves(tmp_path, monkeypat
     assert (True, "read_part", "surplus") in read
 
 
-@pytest.mark.parametrize(("step", "least"), zip(STEPS, (100, 100, 100, 1000), strict=True))  # about what a unit takes
+@pytest.mark.parametrize(("step", "least"), [*zip(STEPS, (100, 100, 100, 1000), strict=True)])  # what a unit takes
 def test_groups_of_shards_bound_the_files_and_change_nothing(tmp_path, monkeypatch, step, least):
     paths, found = shard_paths(tmp_path, 7), []
     for most, buffer, piece in ((512, 1 << 25, 1 << 25), (3, 1 << 25, 1 << 12), (2, 100, least)):
