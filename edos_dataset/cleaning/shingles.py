@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from edos_dataset.arrays import Bools, Hashes, Ints
 from edos_dataset.runs.likeness import SKETCH
@@ -65,13 +64,15 @@ def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequenc
     first = 0
     while first < len(texts):
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + _AT_ONCE, side="right")) - 1)
-        table = _sketch(texts[first:last], languages[first:last], names[first:last], most)
-        tables.append(table.set_column(1, SKETCH.field("row"), pc.add(table["row"], pa.scalar(first, pa.int32()))))
+        tables.append(_sketch(texts[first:last], languages[first:last], names[first:last], most, first))
         first = last
     return pa.concat_tables(tables)
 
 
-def _sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequence[str], most: int) -> pa.Table:
+def _sketch(
+    texts: Sequence[str], languages: Sequence[str | None], names: Sequence[str], most: int, first: int
+) -> pa.Table:
+    """Return the sketches of texts that stand side by side, of which the first is in a row."""
     words: list[bytes] = []
     lengths, different = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
     for number, text in enumerate(texts):
@@ -100,7 +101,7 @@ def _sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequen
     least[owners[::-1]] = keys[::-1]
     rank = ((1 << 20) - 1 - (lengths - different).clip(max=(1 << 20) - 1)).astype(np.uint64)
     order = rank << np.uint64(44) | least >> np.uint64(50) << np.uint64(30) | _hashes(names) >> np.uint64(34)
-    columns = (keys, owners.astype(np.int32), order[owners], sizes[owners], reach[owners])
+    columns = (keys, (owners + first).astype(np.int32), order[owners], sizes[owners], reach[owners])
     return pa.table(dict(zip(SKETCH.names, columns, strict=True)), schema=SKETCH)
 
 

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,8 @@ from edos_dataset.runs.shards import replacing
 from edos_dataset.runs.stores.copies import COPIES
 from edos_dataset.runs.stores.paths import RemotePath
 
+_Sized = TypeVar("_Sized", pa.Table, pa.RecordBatch)
+
 _MOST_PARTITIONS = 10_000  # each is some files
 _UNITS_A_PARTITION = 500_000  # so that a middling corpus keeps several workers busy, and a small one has no overhead
 _BYTES_A_PARTITION = 1 << 27  # so that workers take no more memory for a corpus ten times as large
@@ -27,7 +29,7 @@ takes 75 µs of the processor.
 """
 _BYTES_A_SLICE = 1 << 23  # less than a shard takes
 _MOST_SLICES = 64
-_BUFFER = 1 << 23  # bytes of rows that wait until they are parted
+_BUFFER = 1 << 23  # bytes of rows that are gathered, and then parted
 
 
 class Group(NamedTuple):
@@ -115,13 +117,8 @@ class Passage:
         tables = iter(tables)
         first = next(tables)
         with replacing(self._path(what, number)) as temporary, pa.ipc.new_file(temporary, first.schema) as file:
-            waiting = [first]
-            for table in tables:
-                if sum(one.nbytes for one in waiting) + table.nbytes > _BUFFER:
-                    self._write_batches(file, pa.concat_tables(waiting), keys_of)
-                    waiting = []
-                waiting.append(table)
-            self._write_batches(file, pa.concat_tables(waiting), keys_of)
+            for some in _gathered(chain([first], tables)):
+                self._write_batches(file, pa.concat_tables(some), keys_of)
         give_back()
 
     def _write_batches(
@@ -165,17 +162,13 @@ class Passage:
             yield pa.concat_tables([table.slice(start, stop - start) for table, start, stop in spans])
 
     def _read_part(self, what: str, part: int, files: int) -> Iterator[pa.Table]:
-        """Yield a partition in tables of some files each, at least one."""
-        batches: list[pa.RecordBatch] = []
-        size = 0
+        """Yield a partition in tables of some batches each, at least one."""
+        return map(pa.Table.from_batches, _gathered(self._batches(what, part, files)))
+
+    def _batches(self, what: str, part: int, files: int) -> Iterator[pa.RecordBatch]:
         for number in range(files):
             with pa.OSFile(os.fspath(self._path(what, number))) as source, pa.ipc.open_file(source) as file:
-                found = [file.get_batch(place) for place in range(part, file.num_record_batches, self.parts)]
-            batches += found
-            size += sum(batch.nbytes for batch in found)
-            if number == files - 1 or size > _BUFFER:
-                yield pa.Table.from_batches(batches)
-                batches, size = [], 0
+                yield from map(file.get_batch, range(part, file.num_record_batches, self.parts))
 
     def _path(self, what: str, number: int) -> Path:
         return self.folder / f"{what}-{number}.arrow"
@@ -223,6 +216,21 @@ def carry_out(engine: Engine, function: Callable[[T], None], tasks: Sequence[T])
     for _ in engine.map(function, engine.share(tasks)):
         pass
     engine.wait()
+
+
+def _gathered(items: Iterable[_Sized]) -> Iterator[list[_Sized]]:
+    """Yield what lies side by side, as much at once as has `_BUFFER` bytes, or one that has more."""
+    waiting: list[_Sized] = []
+    size = 0
+    for item in items:
+        more = item.nbytes
+        if waiting and size + more > _BUFFER:
+            yield waiting
+            waiting, size = [], 0
+        waiting.append(item)
+        size += more
+    if waiting:
+        yield waiting
 
 
 def _parted(table: pa.Table, owners: np.ndarray, parts: int) -> tuple[pa.Table, np.ndarray]:
