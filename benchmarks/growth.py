@@ -47,6 +47,7 @@ print(json.dumps({"cpu_seconds": seconds, "code": code}), file=sys.stderr)
 _DECIDE = """
 import json, resource, sys, time
 from pathlib import Path
+import edos_dataset.cli  # Arrow takes its memory as in every command
 import pyarrow.parquet as pq
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates
 from edos_dataset.runs.engines.local import LocalEngine
@@ -79,12 +80,9 @@ print(json.dumps({"mib": (peak() - before) / 1024, "cpu_seconds": seconds}))
 
 
 def environment() -> dict[str, str]:
-    """Return the variables of a measured process: without the network, one thread a process, and Arrow's memory from
-    the system, as in every command of `edos`.
-    """
+    """Return the variables of a measured process: without the network, one thread a process."""
     paths = os.pathsep.join(filter(None, sys.path))
-    own = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "PYTHONPATH": paths}
-    return {**os.environ, **own}
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
 
 
 def run_watched(command: Sequence[str]) -> tuple[str, str, dict[str, int]]:
